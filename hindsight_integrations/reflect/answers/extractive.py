@@ -8,7 +8,7 @@ what is known of it. If no memory answers, nothing is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -46,6 +46,12 @@ LONGEST_LIST = 10
 _CHANGE = WORDS["replacing"] | WORDS["changing"] | WORDS["moving"]
 """Words of what is no longer as it was."""
 
+MOST_HINTS = 2
+"""Most statements quoted beside an answer since they hint that it is no longer so."""
+
+_LASTING = frozenset({Asked.WHY, Asked.EVENTS, Asked.SAID})
+"""Questions of what remains so, whatever came after it."""
+
 _FACTS = frozenset({MemoryType.WORLD, MemoryType.EXPERIENCE, MemoryType.OPINION})
 
 
@@ -58,6 +64,7 @@ class _Found:
         denial: the sentence after it, if that takes it back.
         instead: it says what became of a statement that answered, and is no longer so.
         ended: that statement said "yes".
+        hint: it answers nothing, but hints that what was found has ended.
     """
 
     statement: Statement
@@ -67,6 +74,7 @@ class _Found:
     denial: str = ""
     instead: bool = False
     ended: bool = False
+    hint: bool = False
 
     @property
     def holds(self) -> bool:
@@ -99,6 +107,7 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
         query = replace(query, asked=Asked.EVENTS)
     query = replace(query, asker=_asker(context))
     found = _current(_answers(context, query, windows), query, context)
+    found = _with_hints(found, query, context)
     if query.asked is Asked.WHY:
         text, sources = _with_causes(deps, bank, request, context, query, found)
     else:
@@ -297,6 +306,34 @@ def _newer(one: _Found, older: Memory, context: Context) -> list[Memory]:
     return [memory for memory in memories if memory.id in ids and memory.id not in overtaken]
 
 
+def _with_hints(found: list[_Found], query: Query, context: Context) -> list[_Found]:
+    """Return the statements with the latest of those told since that hint at an end of it."""
+    now = query.tense in ("present", "future") and not query.before
+    if not now or not found or query.asked in _LASTING or any(one.instead for one in found):
+        return found
+    texts = {one.statement.text for one in found}
+    items = {item.id: item for item in context.items if isinstance(item.source, Memory)}
+    hints = [
+        _Found(statement, match, items[memory.id], hint=True)
+        for memory in _facts(context)
+        for statement in statements(memory)
+        if statement.text not in texts and all(_is_later(statement, one) for one in found)
+        for match in (Match(statement, query),)
+        if any(match.may_end(one.statement.sentence) for one in found)
+    ]
+    hints.sort(key=lambda one: one.said_at, reverse=True)
+    return [*hints[:MOST_HINTS], *found]
+
+
+def _is_later(statement: Statement, one: _Found) -> bool:
+    """Return True if a statement was told after one that was found, or may have been."""
+    memory, other = statement.memory, one.statement.memory
+    if memory.id == other.id:
+        told, before = statement.sentence.text, one.statement.sentence.text
+        return memory.text.find(told) > memory.text.find(before)
+    return memory.mentioned_at >= one.said_at
+
+
 def _in_other_role(found: Sequence[_Found], query: Query, context: Context) -> list[_Found]:
     """Return who is "now a teacher" of whom it was asked if she works as a nurse."""
     if query.subject is None or not any(one.match.is_role() for one in found):
@@ -356,12 +393,9 @@ def _text(query: Query, found: Sequence[_Found], context: Context, asked_at: dat
     """Return the answer: one quotation, or a list of them; dated if it was asked when."""
     lines = [(one, _quoted(one, asked_at)) for one in found]
     if query.asked is Asked.EVENTS:
-        events = sorted((one.match.event_time(), quoted) for one, quoted in lines)
-        return "\n".join(f"- {when(span)}: {quoted}" for span, quoted in events)
+        return _dated((one.match.event_time(), quoted) for one, quoted in lines)
     if query.asked is Asked.WHEN:
-        dated = sorted((span, quoted) for one, quoted in lines if (span := one.match.time()))
-        undated = (f"- {quoted}" for one, quoted in lines if not one.match.time())
-        return "\n".join([*(f"- {when(span)}: {quoted}" for span, quoted in dated), *undated])
+        return _dated((None if one.hint else one.match.time(), quoted) for one, quoted in lines)
     if not found:
         return ""
     lead = _lead(query, found, context)
@@ -369,6 +403,14 @@ def _text(query: Query, found: Sequence[_Found], context: Context, asked_at: dat
         return f"{lead}{lines[0][1]}"
     listed = "\n".join(f"- {quoted}" for _, quoted in lines)
     return f"{lead.rstrip()}\n{listed}" if lead else listed
+
+
+def _dated(lines: Iterable[tuple[TimeSpan | None, str]]) -> str:
+    """Return a list of quotations, each after its time; those without one come last."""
+    lines = list(lines)
+    dated = sorted((span, quoted) for span, quoted in lines if span)
+    undated = (f"- {quoted}" for span, quoted in lines if not span)
+    return "\n".join([*(f"- {when(span)}: {quoted}" for span, quoted in dated), *undated])
 
 
 def _quoted(one: _Found, asked_at: datetime) -> str:
@@ -395,7 +437,9 @@ def _lead(query: Query, found: Sequence[_Found], context: Context) -> str:
     """
     if any(one.instead for one in found):
         return "No: " if query.still and all(one.ended for one in found) else ""
-    if not all(one.holds for one in found) or _is_spoken_of_later(query, found, context):
+    if any(one.hint or not one.holds for one in found) or _is_spoken_of_later(
+        query, found, context
+    ):
         return ""
     values: set[str | None] = set()
     for one in found:

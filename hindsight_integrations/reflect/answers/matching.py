@@ -8,15 +8,21 @@ time, a number, a cause. Whatever is less plain answers nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import Token
 from hindsight_integrations.nlp.syntax import Word
-from hindsight_integrations.nlp.time import Precision, TimeSpan, calendar, find_times
-from hindsight_integrations.reflect.answers.caused import CauseMatch
-from hindsight_integrations.reflect.answers.factual import has_left
+from hindsight_integrations.nlp.time import (
+    Precision,
+    TimeExpression,
+    TimeSpan,
+    calendar,
+    find_times,
+)
+from hindsight_integrations.reflect.answers.dating import date_of, events_at
 from hindsight_integrations.reflect.answers.questions import (
     CATEGORIES,
     SELF,
@@ -25,7 +31,6 @@ from hindsight_integrations.reflect.answers.questions import (
     Term,
     stems,
 )
-from hindsight_integrations.reflect.answers.roles import LIVING
 from hindsight_integrations.reflect.answers.stated import THIRD, TIMES, same_thing
 from hindsight_integrations.reflect.answers.values import (
     DATES,
@@ -36,7 +41,9 @@ from hindsight_integrations.reflect.answers.values import (
     is_measured,
     is_of_sort,
 )
+from hindsight_integrations.reflect.answers.verdicts import VerdictMatch
 from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
+from hindsight_integrations.reflect.ending_hints import may_have_ended
 from hindsight_integrations.timespan import zone_of
 
 _SIZES = frozenset("tall high long wide deep big heavy".split())
@@ -49,7 +56,7 @@ _PLACES = ("GPE", "LOC", "FAC", "ORG")
 _AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
 
 
-class Match(CauseMatch):
+class Match(VerdictMatch):
     """One sentence compared with one question."""
 
     def answers(self) -> bool:
@@ -300,49 +307,66 @@ class Match(CauseMatch):
         )
 
     def time(self) -> TimeSpan | None:
-        """Return the time of the sentence, the first; None if it says that a time has moved."""
-        found = self._times()
+        """Return the time of what is asked of; None if it is not clear, or said to have moved."""
         asked = self.verbs()
         moved = any(
             w.lemma in WORDS["moving"] and i not in asked for i, w in enumerate(self._words)
         )
-        return found[0] if found and not moved else None
+        cue = may_have_ended(self._words)  # "the launch was cancelled on 1 June"
+        ended = cue is not None and not asked and cue not in self.matched()
+        return None if moved or ended else self._time_of(asked)
 
-    def _times(self) -> tuple[TimeSpan, ...]:
+    def _asked_nouns(self) -> frozenset[int]:
+        terms = (term for term in self._query.terms if not term.is_self)
+        return frozenset(i for term in terms for i in self._at.get(term.text, ()))
+
+    def _time_of(self, verbs: Sequence[int]) -> TimeSpan | None:
+        event = events_at(self._sentence, verbs, self._asked_nouns())
+        return date_of(self._sentence, event, self._times())
+
+    def _times(self) -> tuple[TimeExpression, ...]:
         """Return the times that the sentence names, as its memory has them stored.
 
         The extractor read the whole memory, with its surroundings, and a caller may have given the
         times: of two readings the stored one counts, and one that cannot be assigned is left out.
         """
         memory, named = self._statement.memory, self._named()
-        stored = tuple(span for span in named if span in memory.occurred)
+        stored = tuple(time for time in named if time.span in memory.occurred)
         if stored or not named or not memory.occurred:
             return stored or named
-        return memory.occurred if memory.text.strip() == self._sentence.text else ()
+        if memory.text.strip() != self._sentence.text or len(named) != len(memory.occurred):
+            return ()
+        return tuple(
+            replace(time, span=span) for time, span in zip(named, memory.occurred, strict=True)
+        )
 
-    def _named(self) -> tuple[TimeSpan, ...]:
+    def _named(self) -> tuple[TimeExpression, ...]:
         """Return the times that the sentence names, as the extractor would read it alone."""
         memory = self._statement.memory
-        times = find_times(
+        return find_times(
             self._sentence.text,
             memory.mentioned_at.astimezone(zone_of(memory.occurred)),
             words=[Token(word.text, word.start, word.tag) for word in self._words],
             setting=[memory.context] if memory.context else [],
         )
-        return tuple(time.span for time in times)
 
     def lies_in(self, windows: Sequence[TimeSpan]) -> bool:
         """Return True if the times of the sentence, or else that of its saying, lie in a window."""
         memory = self._statement.memory
-        spans = self._times()
+        own = self._time_of(self._sentence.roots())
+        spans = (own,) if own else tuple(time.span for time in self._times())
         if not spans:
             return any(w.start <= memory.mentioned_at < w.end for w in windows)
         return any(t.start < w.end and w.start < t.end for t in spans for w in windows)
 
-    def event_time(self) -> TimeSpan:
-        """Return the time of the sentence, or else the day on which it was said."""
-        said = self._statement.memory.mentioned_at
-        return self.time() or calendar.period(Precision.DAY, said)
+    def event_time(self) -> TimeSpan | None:
+        """Return the time of what it tells, or else the day on which it was said.
+
+        None if it names times, of which it is not clear that one is that of it.
+        """
+        if self._named():
+            return self._time_of(self._sentence.roots())
+        return calendar.period(Precision.DAY, self._statement.memory.mentioned_at)
 
     def has_event(self) -> bool:
         """Return True if its main verb tells what happened, or what the subject asked of did."""
@@ -426,12 +450,18 @@ class Match(CauseMatch):
         return self._words[index].text if self._is_plain(clause, ()) else None
 
     def _number(self) -> int | None:
+        """Return the number of the noun that is counted: of "two of the ten lamps" the first."""
         counted = {
             i
             for i, w in enumerate(self._words)
             if stems(self._query.focus.split()[-1] if self._query.focus else "")
             & set(lexemes(w.lemma))
         }
+        parts = {i: self._part_of(i) for i in counted}
+        if any(part is not None for part in parts.values()):
+            found = set(parts.values())
+            part = found.pop() if len(found) == 1 else None
+            return part if part is not None and self._words[part].tag == "CD" else None
         numbers = [
             n
             for i in counted
@@ -440,6 +470,15 @@ class Match(CauseMatch):
         ]
         exact = len(numbers) == 1 and not self._sentence.children(numbers[0])
         return numbers[0] if exact else None
+
+    def _part_of(self, noun: int) -> int | None:
+        """Return the "two" of "two of the ten lamps", the "most" of "most of them"."""
+        of = self._words[noun].head
+        if self._words[noun].dep != "pobj" or self._words[of].lemma != "of":
+            return None
+        part = self._words[of].head
+        counts = not self._words[part].is_noun or self._words[part].lemma in WORDS["parts"]
+        return part if counts and not self._words[part].is_verb else None
 
     def has_extent(self) -> bool:
         """Return True if what is measured is named: an age, a length, a frequency."""
@@ -546,7 +585,7 @@ class Match(CauseMatch):
     def _is_valued(self, others: set[int], asked: Set[int] = frozenset()) -> bool:
         """Return True if the thing is given a value: "the code is 7731", "code: 7731"."""
         own = {i for term in self._query.terms for i in self._at[term.text]} | asked
-        if ":" in self._sentence.text or self._is_put(own, others):
+        if self._is_noted(own, others) or self._is_put(own, others):
             return True
         for index, word in enumerate(self._words):
             if word.lemma in ("be", "read", "equal"):
@@ -566,6 +605,15 @@ class Match(CauseMatch):
                 if any(others.intersection(self._sentence.children(way, "pobj")) for way in ways):
                     return True
         return any(self._identifies(i) for i in others)
+
+    def _is_noted(self, own: Set[int], others: Set[int]) -> bool:
+        """Return True for "door code: 7731", not for "Reminder: Kai lost the door code"."""
+        for colon, word in enumerate(self._words):
+            if word.text == ":" and own and max(own) < colon and max(others, default=0) > colon:
+                begins = [i for i in range(colon) if self._words[i].text == ":"]
+                before = self._words[begins[-1] + 1 if begins else 0 : colon]
+                return not any(each.tag[:2] in ("VB", "MD") for each in before)
+        return False
 
     def _is_put(self, own: set[int], others: set[int]) -> bool:
         """Return True for "put soap on the list" and "soap is on it", asked what is on it."""
@@ -588,91 +636,6 @@ class Match(CauseMatch):
                     reach |= set(self._sentence.subtree(child))
             reach -= agents
         return {i for i in others & reach if self._words[i].label not in TIMES}
-
-    def verdict(self) -> bool | None:
-        """Return True if the sentence says yes, False if it says no, None if it is not plain."""
-        verbs = self.verbs() if self._query.verb and not self._query.alternative else []
-        if len(verbs) != 1:
-            return None
-        verb = verbs[0]
-        retractions = self._sentence.children(verb, "neg")
-        if self._query.still:
-            retractions = (*retractions, *self._no_longer(verb))
-        if self._words[verb].dep == "acomp":
-            retractions = (*retractions, *self._sentence.children(self._words[verb].head, "neg"))
-        disliked = self.is_disliking(verb)
-        if disliked and retractions:
-            if self._words[verb].lemma in WORDS["disliking"]:
-                return None  # "I don't hate it"
-            retractions = (*retractions, *self._sentence.children(verb, "aux"))
-        if self._query.still and self._is_quit(verb):
-            return False
-        unsure = (self._query.is_of_stay and not self._query.still) or self._is_arranged_for(verb)
-        if unsure or not self._is_plain(verb, retractions):
-            return None
-        gone = self._is_left() or (self._query.action in LIVING and has_left(self._sentence, verb))
-        if self._query.still and self._words[verb].tag == "VBD" and not gone:
-            return None  # "the pump broke" long ago
-        return not (retractions or disliked or gone)
-
-    def _is_arranged_for(self, verb: int) -> bool:
-        """Return True for "is moving in May", which may be over when it is asked."""
-        helpers = (self._words[i].tag for i in self._sentence.children(verb, "aux"))
-        times = (self._words[i].label in TIMES for i in self._sentence.subtree(verb))
-        plan = self._words[verb].tag == "VBG" and self._words[verb].lemma in WORDS["coming"]
-        return plan and not {"VBZ", "VBP"}.isdisjoint(helpers) and any(times)
-
-    def _is_quit(self, verb: int) -> bool:
-        """Return True for the "smoking" of "quit smoking"."""
-        word, subject = self._words[verb], self._query.subject
-        own = self._at.get(subject.text, set()) if subject else set()
-        quits = self._words[word.head].lemma in ("quit", "stop")
-        return quits and word.dep in ("xcomp", "dobj") and bool(self.agents(word.head) & own)
-
-    def _no_longer(self, verb: int) -> tuple[int, ...]:
-        """Return the words "no longer" before a verb."""
-        longer = (
-            i for i in self._sentence.children(verb, "advmod") if self._words[i].text == "longer"
-        )
-        return tuple(i for end in longer for i in (*self._sentence.children(end, "neg"), end))
-
-    def _is_left(self) -> bool:
-        """Return True for the "Porto" of "moved from Porto to Lisbon"."""
-        ways = (self._words[i].head for i in self.matched() if self._words[i].dep == "pobj")
-        return any(self._words[way].lemma == "from" for way in ways)
-
-    def _is_plain(self, verb: int, retractions: Sequence[int]) -> bool:
-        """Return True if the main clause says it with this verb, and nothing limits it."""
-        while self._words[verb].dep in ("acomp", "conj") and self._words[verb].head != verb:
-            verb = self._words[verb].head
-        able = self._query.able
-        retractions = (*retractions, *self._at_all(retractions))
-        limits = (
-            word.dep == "neg"
-            or word.text.casefold() in WORDS["limits"]
-            or (word.tag == "MD" and not (able and word.lemma in ("can", "ca", "could")))
-            for i, word in enumerate(self._words)
-            if i not in retractions
-        )
-        return self._is_main(verb) and not any(limits)
-
-    def _at_all(self, retractions: Sequence[int]) -> Iterator[int]:
-        """Yield words that strengthen a denial: "at all"; of what is "still" so, "any more"."""
-        for index, word in enumerate(self._words):
-            before = self._words[index - 1].text if index else ""
-            more = self._query.still and (before, word.text) == ("any", "more")
-            more = more or (self._query.still and word.text == "anymore")
-            if retractions and (more or (before, word.text) == ("at", "all")):
-                yield index
-
-    def _is_main(self, verb: int) -> bool:
-        """Return True for the verb of a clause of its own: "I hate it, my eyes get tired"."""
-        word, head = self._words[verb], self._words[self._words[verb].head]
-        beside = (
-            word.dep == "ccomp" and verb < word.head and not self._sentence.children(verb, "mark")
-        )
-        told = head.lemma in WORDS["saying"] | WORDS["states"]
-        return verb in self._sentence.roots() or (beside and not told)
 
 
 _HAS: Mapping[Asked, Callable[[Match], bool]] = {

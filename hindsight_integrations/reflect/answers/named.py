@@ -6,14 +6,24 @@ of "Anna Lindqvist". Part of a name stands for all of it if nobody else in the m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
-from hindsight_integrations.nlp.data import word_sets
-from hindsight_integrations.nlp.name_matching import is_given_name
+from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.name_matching import gender_of, is_given_name
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.normalization import entity_norm
 
 TITLES = word_sets("names")["honorifics"] | word_sets("names")["ranks"]
+_OF_ANYBODY = frozenset(map(entity_norm, word_sets("names")["degrees"]))
+"""Titles that somebody has beside another one: "Dr Hall" may be "Mrs Hall"."""
+_MENS, _WOMENS = (
+    frozenset(map(entity_norm, word_sets("names")[titles]))
+    for titles in ("mens_titles", "womens_titles")
+)
+_PERSON_NOUNS = frozenset(table("changes")["people"]["persons"].split()).union(
+    table("changes")["roles"]["words"].split(), TITLES - {"general", "major", "coach"}
+)
+_OF_MEN, _OF_WOMEN = word_sets("questions")["of_men"], word_sets("questions")["of_women"]
 _TIMES = ("DATE", "TIME")
 _NO_PARTS = ("PRP", "PRP$", "DT", "IN", "CC", "TO", "MD", "WP", "WRB")
 
@@ -36,6 +46,44 @@ def whole_name(words: Sequence[Word], index: int) -> frozenset[str]:
     while last + 1 < len(words) and _is_part(words[last + 1]):
         last += 1
     return frozenset(folded(word.text) for word in words[first : last + 1]) - TITLES
+
+
+def titles_of(words: Sequence[Word], index: int) -> frozenset[str]:
+    """Return the titles before the name that a word is part of, folded: "mr" of "Mr Hall".
+
+    Of "Mr and Mrs Hall" both are.
+    """
+    first = index
+    while first > 0 and _is_part(words[first - 1]):
+        first -= 1
+    found = {folded(word.text) for word in words[first:index]} & TITLES
+    before = [folded(word.text) for word in words[max(0, first - 2) : first]]
+    if found and before[1:] in (["and"], ["or"]) and before[0] in TITLES:
+        found.add(before[0])
+    return frozenset(found)
+
+
+def may_share(asked: Set[str], told: Set[str]) -> bool:
+    """Return True unless titles, or a title and a given name, tell two people apart.
+
+    Args:
+        asked: titles of one of them, folded.
+        told: titles of the other, or all words of that name, folded.
+    """
+    one, other = asked & TITLES - _OF_ANYBODY, told & TITLES - _OF_ANYBODY
+    unlike = gender_in(one) and {gender_in(one), gender_in(told - other)} == {"man", "woman"}
+    return not unlike and (not one or not other or bool(one & other))
+
+
+def gender_in(words: Iterable[str]) -> str:
+    """Return "man" or "woman" if the titles and given names among folded words are of one."""
+    found = set()
+    for word in words:
+        titled = "man" if word in _MENS | _OF_MEN else ""
+        titled = titled or ("woman" if word in _WOMENS | _OF_WOMEN else "")
+        found.add(titled or gender_of(word))
+    found.discard("")
+    return found.pop() if len(found) == 1 else ""
 
 
 def may_be(asked: frozenset[str], told: frozenset[str]) -> bool:
@@ -64,6 +112,11 @@ def aliases(asked: frozenset[str], words: Sequence[Word], entities: Iterable[str
 def is_person(word: Word) -> bool:
     """Return True for a word that is taken for the name of a person."""
     return word.label == "PERSON" or (word.is_proper and is_given_name(word.text))
+
+
+def is_person_noun(word: Word) -> bool:
+    """Return True for a common noun that means one person: "brother", "dentist"."""
+    return word.tag == "NN" and word.lemma in _PERSON_NOUNS
 
 
 def _is_only(told: frozenset[str], name: frozenset[str], known: Iterable[frozenset[str]]) -> bool:

@@ -13,7 +13,7 @@ from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.sentences import Sentence, parse
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.answers.indirect import direct
-from hindsight_integrations.reflect.answers.named import TITLES, folded, whole_name
+from hindsight_integrations.reflect.answers.named import TITLES, folded, titles_of, whole_name
 
 WORDS = word_sets("questions")
 CATEGORIES = {name: set(words.split()) for name, words in table("questions")["categories"].items()}
@@ -24,6 +24,7 @@ SELF = frozenset("i me my mine we us our ours myself ourselves".split())
 """First-person pronouns, singular and plural."""
 
 _AFTER_SUBJECT = ("DT", "JJ", "PRP$", "RB", "VBN", "CD")
+_WITHIN_PHRASE = ("JJ", "JJR", "JJS", "CD", "POS", "HYPH", "DT", "PRP$", "VBN")
 _MEASURES = frozenset("now many much long old often far tall big".split())
 _AUXILIARIES = frozenset({"be", "do", "have", "will", "would", "can", "could", "should", "'s"})
 _HELPERS = frozenset("do does did is are was were have has had can".split())
@@ -82,18 +83,24 @@ class Term:
 
     Attributes:
         stems: it and the words that stand for it.
-        is_self: it is the asker: "I", "my".
         is_name: it is a proper name.
         name: words of the whole name that it is part of, folded; empty if it is none.
         owner: whose it is, for "Alice's dog" or "my dog".
+        way: the preposition before it: "from" of "from Porto"; empty if there is none.
+        article: the determiner before it, in lower case: "a", "the", "her"; empty if there is none.
+        titles: the titles before a name, folded: "mrs".
+        is_self: it is the asker: "I", "my".
     """
 
     text: str
     stems: frozenset[str]
-    is_self: bool = False
     is_name: bool = False
     name: frozenset[str] = frozenset()
     owner: Term | None = None
+    way: str = ""
+    article: str = ""
+    titles: frozenset[str] = frozenset()
+    is_self: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,9 @@ class Query:
         preposition: the one that it ends with, or that follows "what is": "written in", "on".
         sort: the general noun that is asked for: "date" of "what is the date of the contract".
         compound: that noun has another one before it: "lead time".
+        tense: "past", "perfect", "present" or "future".
+        said: stems of all its words, those that name a time among them.
+        comparatives: its words that compare, in lower case: "more", "older".
     """
 
     asked: Asked
@@ -144,6 +154,9 @@ class Query:
     preposition: str = ""
     sort: str = ""
     compound: bool = False
+    tense: str = "present"
+    said: frozenset[str] = frozenset()
+    comparatives: frozenset[str] = frozenset()
 
     @property
     def is_of_one(self) -> bool:
@@ -192,7 +205,12 @@ def read_question(text: str, ignored: Sequence[str] = ()) -> Query | None:
     else:
         query = _Reader(sentence, opening).read(_asked(sentence, opening))
     followed = frozenset(lexemes(ending["next"] or "")) if ending else frozenset()
-    return replace(query, before=query.past and present != bare, followed_by=followed)
+    return replace(
+        query,
+        before=query.past and present != bare,
+        followed_by=followed,
+        said=frozenset(lexemes(text)),
+    )
 
 
 def _is_open(sentence: Sentence) -> bool:
@@ -271,7 +289,21 @@ class _Reader:
             preposition=self._preposition(),
             sort="" if head is None else self._words[head].lemma,
             compound=head is not None and self._is_compound(head),
+            tense=self._tense(light),
+            comparatives=frozenset(w.lower for w in self._words if w.tag in ("JJR", "RBR")),
         )
+
+    def _tense(self, light: str) -> str:
+        """Return the tense that the question asks of, by its first auxiliary or its verb."""
+        index = self._auxiliary if self._auxiliary is not None else self._verb
+        if index is None:
+            return "present"
+        word = self._words[index]
+        if word.lower in ("did", "was", "were", "had", "could") or word.tag == "VBD":
+            return "past"
+        if word.lower in ("will", "would"):
+            return "future"
+        return "perfect" if word.lemma == "have" and light != "have" else "present"
 
     def _is_done(self, verb: Word | None) -> bool:
         """Return True for a participle, which a tagger may take for the past tense."""
@@ -453,7 +485,9 @@ class _Reader:
                 own = frozenset(lexemes(word.text)) if named else stems(word.text)
                 its = owner if word.is_noun and not self._is_part_of_general(index) else None
                 name = self._name(index) if named else frozenset[str]()
-                term = Term(word.text, own, is_name=named, name=name, owner=its)
+                way, article = self._opening_of(index)
+                titles = titles_of(self._words, index) if named else frozenset[str]()
+                term = Term(word.text, own, named, name, its, way, article, titles)
                 if self._owns(index):
                     owner = term
                     continue
@@ -462,6 +496,20 @@ class _Reader:
                 owner = owner if part or not word.is_noun else None
         if owner is not None:  # of a noun that is what is asked for: "Alice's job"
             yield owner
+
+    def _opening_of(self, index: int) -> tuple[str, str]:
+        """Return the preposition before the phrase of a noun, and its determiner; empty if none."""
+        article = ""
+        if not (self._words[index].is_noun or self._is_name(index)):
+            return "", ""
+        for word in reversed(self._words[:index]):
+            if word.tag in ("IN", "TO"):
+                return word.lemma, article
+            if word.tag in ("DT", "PRP$") and not article:
+                article = word.lower
+            elif not (word.is_noun or word.tag in _WITHIN_PHRASE):
+                break
+        return "", article
 
     def _name(self, index: int) -> frozenset[str]:
         """Return the words of the name that a word is part of, without the question's verbs."""
@@ -482,7 +530,7 @@ class _Reader:
         if not lexemes(word.text) or word.tag in (".", ",", "POS", "IN", "DT"):
             return False
         titled = any(following.is_proper for following in self._words[index + 1 : index + 2])
-        if text in TITLES and word.is_proper and titled:
+        if folded(text) in TITLES and word.is_proper and titled:
             return False  # "Aunt Salma"
         if asked is Asked.NAME and text in ("name", "call"):
             return False

@@ -20,9 +20,11 @@ from hindsight_integrations.reflect.answers.questions import (
     KINDS,
     WORDS,
     Asked,
+    Term,
     stems,
 )
 from hindsight_integrations.reflect.answers.stated import (
+    THIRD,
     TIMES,
     is_guess,
     same_thing,
@@ -57,6 +59,11 @@ _EVENTS = frozenset(stem for word in WORDS["events"] for stem in lexemes(word))
 _AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
 _OF_ANY = frozenset({Asked.WHETHER, Asked.SAID, Asked.EVENTS})
 """Questions to which what is not so may be quoted, without a yes."""
+_PLACING = frozenset({"in", "at", "on", "inside", "near"})
+_ALL = frozenset({"all", "both"})
+_SAME_WAYS = tuple(
+    frozenset(line.split()) for line in table("questions")["ways"]["same"].split("\n")
+)
 LIVING = frozenset({"live", "reside", "dwell", "base"})
 
 
@@ -69,6 +76,8 @@ class RoleMatch(TermMatch):
             return self._is_said()
         if is_guess(self._sentence):
             return False
+        if not self._query.comparatives <= {word.lower for word in self._words}:
+            return False  # "earns more" is not "earns less"
         if self._is_ours():
             return True
         for term in self._query.terms:
@@ -193,6 +202,104 @@ class RoleMatch(TermMatch):
         """Return the words above a place, up to the verb if it is one of them."""
         above = [i for i in self._upward(place) if i != place]
         return [self._words[i] for i in (above[: above.index(verb)] if verb in above else ())]
+
+    def is_direct(self, place: int, verb: int, term: Term) -> bool:
+        """Return True if a thing is what a verb is done to or with, and no part or picture of it.
+
+        Of a phrase of a place, such as "in the yard", it is not clear which word it belongs to; it
+        is enough if the question has a preposition as well.
+        """
+        if self._words[verb].dep in ("relcl", "acl") and self._words[verb].head == place:
+            return True
+        index = place
+        while index != verb:
+            word = self._words[index]
+            above = self._words[word.head]
+            if word.head == index or (above.is_verb and word.head != verb):
+                return word.head != index and self._is_shared(index, word.head, verb)
+            beside = word.dep in ("conj", "appos", "case", "poss") or word.head in self.matched()
+            name = word.dep == "compound" and (
+                (word.is_proper and above.is_proper) or above.lemma in WORDS["general"]
+            )
+            loose = term.way and above.dep != "prep" and word.lemma in _PLACING
+            counts = above.is_noun or (word.lemma == "of" and above.lower not in _ALL)
+            if counts and word.head != verb and not (beside or name or loose):
+                return False
+            index = word.head
+        return True
+
+    def _takes_all(self, verb: int) -> bool:
+        """Return True if all that is asked of is what a verb is done to, with, or where.
+
+        A pronoun may stand for it: "the crane broke, and Hamid repaired it".
+        """
+        pronouns = [
+            i
+            for i in self._sentence.subtree(verb)
+            if self._words[i].lower in THIRD and self._words[i].dep in ("dobj", "dative", "pobj")
+        ]
+        return all(
+            any(
+                self._takes(place, verb, term) or any(place < pronoun for pronoun in pronouns)
+                for place in self._at[term.text]
+            )
+            for term in self._query.terms
+            if term is not self._query.subject and self._at[term.text]
+        )
+
+    def _takes(self, place: int, verb: int, term: Term) -> bool:
+        if self._query.asked is Asked.WHO:
+            return self.is_direct(place, verb, term) and self.is_of_way(place, term)
+        return not any(word.is_verb for word in self._path(place, verb))
+
+    def _is_of_its_clause(self, verb: int) -> bool:
+        """Return False if another verb than the one asked of has what the question speaks of."""
+        asked = self._query.asked
+        if asked is Asked.WHETHER:
+            return self._is_of_one_clause(verb)
+        who = asked in (Asked.WHO, Asked.WHAT) and self._words[verb].is_verb
+        return not who or self._takes_all(verb)
+
+    def _is_not_done(self, verb: int) -> bool:
+        """Return True for "does not play", and of now for "no longer plays", "stopped playing"."""
+        word, above = self._words[verb], self._words[self._words[verb].head]
+        heads = (verb, word.head) if word.dep == "acomp" else (verb,)
+        if any(self._sentence.children(head, "neg") for head in heads):
+            return True
+        if self._query.past or self._query.asked not in (Asked.WHO, Asked.WHAT):
+            return False
+        ended = word.dep in ("xcomp", "dobj", "pcomp") and above.lemma in WORDS["stopping"]
+        return ended or bool(self._no_longer(verb))
+
+    def _no_longer(self, verb: int) -> tuple[int, ...]:
+        """Return the words "no longer" before a verb."""
+        longer = (
+            i for i in self._sentence.children(verb, "advmod") if self._words[i].text == "longer"
+        )
+        return tuple(i for end in longer for i in (*self._sentence.children(end, "neg"), end))
+
+    def is_of_way(self, place: int, term: Term) -> bool:
+        """Return False if what stands before a thing is unlike in the question: "to", "from"."""
+        above = self._words[self._words[place].head]
+        told = above.lemma if self._words[place].dep == "pobj" else ""
+        if told == term.way:
+            return True
+        if told and term.way:
+            return any({told, term.way} <= ways for ways in _SAME_WAYS)
+        return (told or term.way) not in WORDS["own_ways"]
+
+    def _is_shared(self, index: int, above: int, verb: int) -> bool:
+        """Return True for the object of two verbs: the "cups" of "washed and dried the cups"."""
+        below, governors = verb, {verb}
+        while self._words[below].dep in ("xcomp", "acomp"):
+            below = self._words[below].head
+            governors.add(below)
+        return above in governors or (
+            self._words[above].dep == "conj"
+            and self._words[above].head == verb
+            and self._words[index].dep == "dobj"
+            and not self._sentence.children(verb, "dobj")
+        )
 
     def _is_demanded(self, verb: int) -> bool:
         """Return True for the "fix" of "asked Ben to fix it", which nobody says he did."""
@@ -386,15 +493,12 @@ class RoleMatch(TermMatch):
             return False
         if not self.is_told(verb):
             return False
-        if query.asked is Asked.WHETHER and not self._is_of_one_clause(verb):
+        if not self._is_of_its_clause(verb):
             return False
         ordered = word.tag == "VB" and not self._sentence.children(verb, "aux", "nsubj")
         if ordered and word.dep == "ROOT" and (query.past or query.asked is Asked.WHETHER):
             return False  # "book the gym"
-        denied = bool(self._sentence.children(verb, "neg")) or (
-            word.dep == "acomp" and bool(self._sentence.children(word.head, "neg"))
-        )
-        if denied and query.asked is not Asked.WHETHER:
+        if query.asked is not Asked.WHETHER and self._is_not_done(verb):
             return False
         if not (word.is_verb or word.tag == "JJ"):
             return query.asked is not Asked.WHO or query.subject is not None

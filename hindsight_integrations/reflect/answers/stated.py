@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.sentences import Sentence, parse, sentences
-from hindsight_integrations.reflect.answers.named import folded, is_person
+from hindsight_integrations.reflect.answers.named import (
+    folded,
+    gender_in,
+    is_person,
+    is_person_noun,
+)
 from hindsight_integrations.reflect.answers.questions import SELF, WORDS
 from hindsight_integrations.reflect.attribution import own_parts
 
 _SPOKEN = re.compile(r"([A-Z][\w.'’-]{0,20}(?: [A-Z][\w.'’-]{0,20}){0,2}): +(?=\S)")
 """Name of who speaks, before the words."""
 THIRD = frozenset("he she it they him her his hers their them its".split())
+_GENDERED = {
+    "man": frozenset("he him his himself".split()),
+    "woman": frozenset("she her hers herself".split()),
+}
 _PLURAL = frozenset("they them their theirs both".split())
 TIMES = ("DATE", "TIME")
 
@@ -117,8 +126,56 @@ def _antecedent(before: Sentence, sentence: Sentence) -> frozenset[str]:
         for i, word in enumerate(before.words)
         if word.dep in ("nsubj", "nsubjpass")
     )
-    plural = any(word.text.casefold() in _PLURAL for word in sentence.words)
-    return frozenset() if several and not plural else _subject_words(before)
+    spoken = {word.text.casefold() for word in sentence.words}
+    if several and spoken.isdisjoint(_PLURAL):
+        return frozenset()
+    subject = _subject_words(before)
+    genders = {gender for gender, pronouns in _GENDERED.items() if spoken & pronouns}
+    if not genders or not subject:
+        return subject
+    rivals = people_beside(before, subject)
+    fits = gender_in(subject) in ("", *genders)
+    return frozenset() if not fits or rivals - {_other(genders)} else subject
+
+
+def _other(genders: Set[str]) -> str:
+    """Return the gender of whom a pronoun cannot stand for; "-" if it may be anybody."""
+    return "-" if len(genders) > 1 else {"man": "woman", "woman": "man"}[next(iter(genders))]
+
+
+def people_beside(sentence: Sentence, names: Container[str]) -> set[str]:
+    """Return the genders of the people that a sentence speaks of beside one; "" if not known."""
+    return {
+        gender_in([folded(word.text), word.lemma])
+        for i, word in enumerate(sentence.words)
+        if folded(word.text) not in names
+        if is_person(word) or is_another(sentence, i, names)
+    }
+
+
+def is_another(sentence: Sentence, noun: int, names: Container[str]) -> bool:
+    """Return True for the "brother" of "Theo and his brother", another person than the named."""
+    return is_person_noun(sentence.words[noun]) and not _is_of(sentence, noun, names)
+
+
+def may_mean(pronoun: str, words: Iterable[str]) -> bool:
+    """Return True unless "he" or "she" cannot stand for somebody of this name, by its gender."""
+    genders = {gender for gender, own in _GENDERED.items() if pronoun in own}
+    return not genders or gender_in(words) in ("", *genders)
+
+
+def _is_of(sentence: Sentence, noun: int, names: Container[str]) -> bool:
+    """Return True for the "nurse" of "Ana is a nurse", and of "Ana, a nurse": no other person."""
+    word = sentence.words[noun]
+    head = sentence.words[word.head]
+    beside = list(sentence.children(noun, "appos"))
+    if word.dep in ("appos", "compound", "nmod"):
+        beside.append(word.head)
+    if head.lemma in ("be", "become"):
+        beside += sentence.children(word.head, "nsubj")
+    if head.lemma == "as":
+        beside += sentence.children(head.head, "nsubj")
+    return any(folded(sentence.words[i].text) in names for i in beside)
 
 
 def _subject_words(sentence: Sentence) -> frozenset[str]:

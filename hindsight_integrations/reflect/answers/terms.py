@@ -5,16 +5,25 @@ from __future__ import annotations
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.answers.named import (
+    TITLES,
     aliases,
     folded,
     is_anothers,
     is_person,
     may_be,
+    may_share,
+    titles_of,
     whole_name,
     words_of,
 )
 from hindsight_integrations.reflect.answers.questions import SELF, WORDS, Asked, Query, Term
-from hindsight_integrations.reflect.answers.stated import THIRD, Statement, same_thing
+from hindsight_integrations.reflect.answers.stated import (
+    THIRD,
+    Statement,
+    is_another,
+    may_mean,
+    same_thing,
+)
 
 _ROLES = frozenset({"user", "human"})
 
@@ -22,7 +31,8 @@ _ROLES = frozenset({"user", "human"})
 def is_part_of(term: Term, name: str | None) -> bool:
     """Return True if a word of a question is part of a name, and that may be the name asked of."""
     words = words_of(name or "")
-    return folded(term.text) in words and may_be(term.name or words, words)
+    named = folded(term.text) in words and may_be(term.name or words, words)
+    return named and may_share(term.titles, set(folded(name or "").split()))
 
 
 class TermMatch:
@@ -41,7 +51,8 @@ class TermMatch:
         found = {i for i, word in enumerate(self._words) if self._is_named(term, word)}
         if term.is_name:
             entities = self._statement.memory.entities
-            found |= aliases(term.name, self._words, entities)
+            alike = [e for e in entities if may_share(term.titles, set(folded(e).split()))]
+            found |= aliases(term.name, self._words, alike)
             found |= {i for i, word in enumerate(self._words) if self._is_spoken_by(word, term)}
             start = min(found, default=-1)
             found |= {
@@ -60,6 +71,7 @@ class TermMatch:
             entities = self._statement.memory.entities
             return (
                 folded(word.text) == folded(term.text)
+                and may_share(term.titles, told | titles_of(self._words, word.index))
                 and may_be(term.name, told | {folded(word.text)})
                 and not is_anothers(term.name, told, entities)
             )
@@ -70,7 +82,12 @@ class TermMatch:
 
     def _is_the_one_before(self, term: Term, found: set[int], pronoun: int) -> bool:
         """Return True if "he" or "she" can only be the one of this name."""
-        if not found and not may_be(term.name, self._statement.before):
+        before, told = self._statement.before, self._words[pronoun].lower
+        if not may_mean(told, term.name | term.titles):
+            return False
+        if not found and not (
+            may_be(term.name, before - TITLES) and may_share(term.titles, before)
+        ):
             return False
         if not found and folded(term.text) not in self._statement.before:
             return False
@@ -79,6 +96,13 @@ class TermMatch:
             for i, word in enumerate(self._words)
             if is_person(word) and i not in found and (found or i < pronoun)
         )
+        names = {folded(self._words[i].text) for i in found}
+        if any(
+            is_another(self._sentence, i, names)
+            and may_mean(told, [self._words[i].lower, self._words[i].lemma])
+            for i in range(max(found, default=pronoun) + 1, pronoun)
+        ):
+            return False
         return not any(not self._is_of_full_name(i, found, term) for i in others)
 
     def _is_of_full_name(self, index: int, found: set[int], term: Term) -> bool:

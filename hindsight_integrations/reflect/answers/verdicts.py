@@ -1,0 +1,325 @@
+"""Yes or no: what a sentence proves of what a yes-or-no question asks, if it proves anything.
+
+It proves something if its main clause says it or denies it plainly, in the tense that is asked of,
+of the very thing, and on no occasion or condition that the question does not name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.sentences import Sentence
+from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.reflect.answers.caused import CauseMatch
+from hindsight_integrations.reflect.answers.factual import has_left
+from hindsight_integrations.reflect.answers.named import (
+    folded,
+    is_person,
+    is_person_noun,
+    titles_of,
+)
+from hindsight_integrations.reflect.answers.questions import WORDS, Term
+from hindsight_integrations.reflect.answers.roles import LIVING
+from hindsight_integrations.reflect.answers.stated import TIMES
+from hindsight_integrations.reflect.ending_hints import kind_nouns, may_have_ended
+
+_LIKING, _DISLIKING = (
+    frozenset(stem for verb in WORDS[name] for stem in lexemes(verb))
+    for name in ("liking", "disliking")
+)
+_EVER_SINCE = frozenset({"since", "always", "for"})
+_TENSES = {
+    "will": "future", "wo": "future", "'ll": "future", "’ll": "future", "shall": "future",
+    "can": "present", "ca": "present", "could": "past",
+}  # fmt: skip
+
+
+class VerdictMatch(CauseMatch):
+    """One sentence compared with one yes-or-no question."""
+
+    def verdict(self) -> bool | None:
+        """Return True if the sentence says yes, False if it says no, None if it is not plain."""
+        verbs = self.verbs() if self._query.verb and not self._query.alternative else []
+        if len(verbs) != 1:
+            return None
+        verb = verbs[0]
+        retractions = self._sentence.children(verb, "neg")
+        if self._query.still:
+            retractions = (*retractions, *self._no_longer(verb))
+        if self._words[verb].dep == "acomp":
+            retractions = (*retractions, *self._sentence.children(self._words[verb].head, "neg"))
+        disliked = self.is_disliking(verb)
+        if disliked and retractions:
+            if self._words[verb].lemma in WORDS["disliking"]:
+                return None  # "I don't hate it"
+            retractions = (*retractions, *self._sentence.children(verb, "aux"))
+        if self._query.still and self._is_quit(verb):
+            return False
+        unsure = (self._query.is_of_stay and not self._query.still) or self._is_arranged_for(verb)
+        if unsure or not self._is_plain(verb, retractions):
+            return None
+        left = self._is_left()
+        gone = left or (self._query.action in LIVING and has_left(self._sentence, verb))
+        if self._query.still and self._words[verb].tag == "VBD" and not gone:
+            return None  # "the pump broke" long ago
+        denied = bool(retractions or disliked)
+        proven = self._is_of_that_tense(verb) and self._is_of_all(verb, retractions, denied)
+        if not (gone or proven):
+            return None
+        return not (denied or gone)
+
+    def _is_left(self) -> bool:
+        """Return True for the "Porto" of "moved from Porto to Lisbon", if that was not asked."""
+        return any(
+            self._words[i].dep == "pobj"
+            and term.way != "from"
+            and self._words[self._words[i].head].lemma == "from"
+            and self._is_leaving(self._words[self._words[i].head].head)
+            for term in self._query.terms
+            for i in self._at.get(term.text, ())
+        )
+
+    def _is_leaving(self, verb: int) -> bool:
+        word = self._words[verb]
+        return word.is_verb and word.lemma in WORDS["parting"] | WORDS["changing"]
+
+    # What may have ended
+
+    def may_end(self, told: Sentence) -> bool:
+        """Return True if the sentence hints that what another one tells is no longer so.
+
+        It speaks of an end ("died", "was sold") of what the question or the other sentence speaks
+        of; or of the one that was asked of, and of no further thing ("I got fired").
+        """
+        cue = may_have_ended(self._words)
+        if cue is None:
+            return False
+        verb = next((i for i in self._upward(cue) if self._words[i].is_verb), cue)
+        near = self._near(verb) | self._near(cue)
+        people = {i for i in near if self._is_somebody(i)}
+        asked = {
+            i
+            for term in self._query.terms
+            if not (term.is_self or term.is_name)
+            for i in self._positions(term)
+        }
+        named = {stem for word in told.words if self._is_thing(word) for stem in lexemes(word.text)}
+        things = {i for i in near - people if self._is_thing(self._words[i])}
+        if near & asked or any(named & set(lexemes(self._words[i].text)) for i in things):
+            return True
+        names = {folded(word.text) for word in told.words if is_person(word)}
+        own = {i for term in self._query.terms for i in self._positions(term)}
+        own |= {i for i in people if folded(self._words[i].text) in names}
+        kinds = kind_nouns(self._query.action)
+        if not people - own and any(self._words[i].lemma in kinds for i in things):
+            return True  # "the car was written off"
+        kinds |= kind_nouns("work")
+        return bool(near & own) and all(self._words[i].lemma in kinds for i in things - own)
+
+    def _near(self, verb: int) -> set[int]:
+        """Return the nouns that a verb is of: its subject, its object, and those after "off"."""
+        deps = ("nsubj", "nsubjpass", "dobj", "attr", "oprd", "dative")
+        found = set(self._sentence.children(verb, *deps))
+        ways = self._sentence.children(verb, "prep", "agent", "prt")
+        found.update(i for way in ways for i in self._sentence.children(way, "pobj"))
+        waiting = [*found]
+        for noun in waiting:
+            waiting += self._sentence.children(noun, "compound", "poss", "appos", "conj", "nmod")
+        return set(waiting)
+
+    def _is_somebody(self, index: int) -> bool:
+        word = self._words[index]
+        if word.is_proper and titles_of(self._words, index) | titles_of(self._words, word.head):
+            return True  # "Dr Hale"
+        return is_person(word) or word.tag in ("PRP", "PRP$") or is_person_noun(word)
+
+    def _is_thing(self, word: Word) -> bool:
+        return word.is_noun and not is_person(word) and word.label not in TIMES
+
+    # Tense
+
+    def _is_of_that_tense(self, verb: int) -> bool:
+        """Return True if the tense of a verb proves what is asked: "has paid" that one did pay."""
+        asked, told = self._query.tense, self.tense(verb)
+        if self._query.still:
+            return True
+        if asked in ("past", "perfect"):
+            return told in ("past", "perfect")
+        if asked == "future":
+            return told in ("future", "present")
+        return told == "present" or (told in ("past", "perfect") and self._lasts(verb, told))
+
+    def tense(self, verb: int) -> str:
+        """Return "past", "perfect", "present" or "future" for the clause of a verb; "" if unclear.
+
+        A verb without a tense of its own has that of the one that it depends on: "was able to".
+        """
+        for index in self._upward(verb):
+            word = self._words[index]
+            helpers = [self._words[i] for i in self._sentence.children(index, "aux", "auxpass")]
+            for helper in helpers:
+                if told := _TENSES.get(helper.lower, ""):
+                    return told
+                if helper.tag in ("VBD", "VBZ", "VBP"):
+                    past = "perfect" if helper.lemma == "have" else "present"
+                    return "past" if helper.tag == "VBD" else past
+            if word.tag in ("VBD", "VBZ", "VBP"):
+                return "past" if word.tag == "VBD" else "present"
+            if word.head == index and word.tag == "VBN":
+                return "past"
+        return ""
+
+    def _lasts(self, verb: int, told: str) -> bool:
+        """Return True for what was done or came about, and is so since: "moved to"."""
+        query, word = self._query, self._words[verb]
+        if word.lemma in WORDS["lasting"] and word.lemma != query.action:
+            return True
+        since = any(self._words[i].lower in _EVER_SINCE for i in self._sentence.children(verb))
+        return told == "perfect" and (query.passive or since)
+
+    # What limits it
+
+    def _is_of_all(self, verb: int, retractions: Sequence[int], denied: bool) -> bool:
+        """Return True if a sentence speaks of just what is asked: no part, no kind, no occasion."""
+        terms = [term for term in self._query.terms if not term.is_self]
+        denials = {*retractions, *self._at_all(retractions)}
+        return not self._is_on_occasion(verb, denials, denied) and all(
+            any(
+                (
+                    term is self._query.subject
+                    or (self.is_direct(i, verb, term) and self.is_of_way(i, term))
+                )
+                and (term.is_name or not self._is_one_of_a_kind(i, term, verb, denied))
+                for i in self._at[term.text]
+            )
+            for term in terms
+            if self._at.get(term.text)
+        )
+
+    def _is_on_occasion(self, verb: int, denials: Set[int], denied: bool) -> bool:
+        """Return True if something of which was not asked stands with a verb: "at night".
+
+        Args:
+            verb: the verb.
+            denials: words that deny it, or strengthen that: "no longer", "at all".
+            denied: it is denied.
+        """
+        predicate = self._words[verb].dep == "acomp"
+        heads = {verb, self._words[verb].head} if predicate else {verb}
+        below = {i for head in heads for i in self._sentence.children(head)} - heads
+        tense = self.tense(verb)
+        state = predicate or self._words[verb].tag in ("VBN", "JJ")
+        return any(
+            self._is_limiting(i, tense, denied=denied, state=state)
+            for i in below
+            if i not in self.matched() and not denials & set(self._sentence.subtree(i))
+        )
+
+    def _is_limiting(self, index: int, tense: str, *, denied: bool, state: bool) -> bool:
+        word = self._words[index]
+        if word.dep in ("advmod", "npadvmod") and word.lower in WORDS["no_limits"]:
+            return False
+        if word.dep == "advmod" and not denied and not word.label:
+            return word.tag == "WRB"
+        adjunct = word.dep in ("prep", "npadvmod", "advmod", "advcl", "pcomp")
+        if not adjunct or self._is_spoken_of(index):
+            return False
+        if any(self._words[i].label in TIMES for i in self._sentence.subtree(index)):
+            return denied or (tense == "present" and not self._is_of_now(index))
+        if denied:
+            return True
+        if tense != "present" or word.dep not in ("prep", "advcl"):
+            return False
+        if word.dep == "advcl":
+            return any(
+                self._words[i].lemma in WORDS["conditions"] for i in self._sentence.children(index)
+            )
+        things = self._sentence.children(index, "pobj")
+        proper = bool(things) and all(self._words[i].is_proper for i in things)
+        return word.lemma in WORDS["occasions"] and (state or not proper)
+
+    def _is_spoken_of(self, index: int) -> bool:
+        """Return True if the question has all that stands with a word, or speaks of it."""
+        below = self._sentence.subtree(index)
+        if self.matched().intersection(below):
+            return True
+        words = lexemes(self._sentence.phrase(below))
+        return self._query.said.issuperset(words) and bool(words)
+
+    def _is_of_now(self, index: int) -> bool:
+        below = [self._words[i].lower for i in self._sentence.subtree(index)]
+        return bool(WORDS["nowadays"].intersection(below)) or below[0] == "since"
+
+    def _is_one_of_a_kind(self, noun: int, term: Term, verb: int, denied: bool) -> bool:
+        """Return True for the "coffee" of "hates cold coffee", asked of coffee."""
+        if not self._words[noun].is_noun:
+            return False
+        apart = [i for i in self._sentence.children(noun) if self._tells_apart(i)]
+        likes = bool(
+            (_LIKING | _DISLIKING) & (self._query.verb | set(lexemes(self._words[verb].lemma)))
+        )
+        some = term.article in ("a", "an", "any", "some") or (
+            self._words[noun].tag == "NNS" and not term.article and self.tense(verb) != "present"
+        )
+        return bool(apart) and (denied or likes or not some)
+
+    def _tells_apart(self, index: int) -> bool:
+        """Return True if a word below a noun makes it another thing than is asked of."""
+        word = self._words[index]
+        if word.dep not in ("amod", "poss", "compound", "nmod", "prep", "relcl", "acl", "nummod"):
+            return False
+        if word.dep == "poss" and word.tag == "PRP$":
+            return False
+        if word.lower in WORDS["whole"] or word.label in TIMES:
+            return False
+        times = any(self._words[i].label in TIMES for i in self._sentence.subtree(index))
+        loose = word.dep == "prep" and (times or word.lemma in ("with", "to", "by", "as"))
+        return not loose and not self._is_spoken_of(index)
+
+    def _is_arranged_for(self, verb: int) -> bool:
+        """Return True for "is moving in May", which may be over when it is asked."""
+        helpers = (self._words[i].tag for i in self._sentence.children(verb, "aux"))
+        times = (self._words[i].label in TIMES for i in self._sentence.subtree(verb))
+        plan = self._words[verb].tag == "VBG" and self._words[verb].lemma in WORDS["coming"]
+        return plan and not {"VBZ", "VBP"}.isdisjoint(helpers) and any(times)
+
+    def _is_quit(self, verb: int) -> bool:
+        """Return True for the "smoking" of "quit smoking"."""
+        word, subject = self._words[verb], self._query.subject
+        own = self._at.get(subject.text, set()) if subject else set()
+        quits = self._words[word.head].lemma in ("quit", "stop")
+        return quits and word.dep in ("xcomp", "dobj") and bool(self.agents(word.head) & own)
+
+    def _is_plain(self, verb: int, retractions: Sequence[int]) -> bool:
+        """Return True if the main clause says it with this verb, and nothing limits it."""
+        while self._words[verb].dep in ("acomp", "conj") and self._words[verb].head != verb:
+            verb = self._words[verb].head
+        able = self._query.able
+        retractions = (*retractions, *self._at_all(retractions))
+        limits = (
+            word.dep == "neg"
+            or word.text.casefold() in WORDS["limits"]
+            or (word.tag == "MD" and not (able and word.lemma in ("can", "ca", "could")))
+            for i, word in enumerate(self._words)
+            if i not in retractions
+        )
+        return self._is_main(verb) and not any(limits)
+
+    def _at_all(self, retractions: Sequence[int]) -> Iterator[int]:
+        """Yield words that strengthen a denial: "at all"; of what is "still" so, "any more"."""
+        for index, word in enumerate(self._words):
+            before = self._words[index - 1].text if index else ""
+            more = self._query.still and (before, word.text) == ("any", "more")
+            more = more or (self._query.still and word.text == "anymore")
+            if retractions and (more or (before, word.text) == ("at", "all")):
+                yield index
+
+    def _is_main(self, verb: int) -> bool:
+        """Return True for the verb of a clause of its own: "I hate it, my eyes get tired"."""
+        word, head = self._words[verb], self._words[self._words[verb].head]
+        beside = (
+            word.dep == "ccomp" and verb < word.head and not self._sentence.children(verb, "mark")
+        )
+        told = head.lemma in WORDS["saying"] | WORDS["states"]
+        return verb in self._sentence.roots() or (beside and not told)
