@@ -70,6 +70,51 @@ def test_a_name_said_to_be_another_is_learnt(memory: Hindsight) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "The mayor of Bonn is now Katja Dorn.",
+        "My doctor in Porto is now Dr. Sousa.",
+        "The wife of Karl goes by Ines.",
+        "The son of Mrs. Klein goes by Jonas.",
+        "The man who bought Nortek is now Omar Diaz.",
+        "The CEO of my old firm, Nortek, is now Omar Diaz.",
+        "The CEO of Halden and Nortek is now Omar Diaz.",
+        "The street behind Aldi is known as Elm Row.",
+        "The dog of Karl Otto, known as Rex, barks.",
+        "Ben Orr (formerly Google) joined us as CTO.",
+        "Ana Ruiz, formerly Acme, runs sales.",
+        "Our goalkeeper Ben Orr is now Karl Otto.",
+        "Die Chefin von Nortek heißt jetzt Ines Maas.",
+    ],
+)
+def test_who_holds_an_office_or_had_an_employer_is_not_called_by_its_name(
+    memory: Hindsight, text: str
+) -> None:
+    assert memory.retain("b", text).joined == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "entity"),
+    [
+        ("Our client Acme is now called Halden Optics.", "Halden Optics", "Acme"),
+        ("My old firm, Nortek, is now Halden.", "Halden", "Nortek"),
+        ("I heard that Nortek is now called Halden.", "Halden", "Nortek"),
+        ("We moved in and Ferrybell is now called Brightwater.", "Brightwater", "Ferrybell"),
+        ("I work at Meta (formerly Facebook).", "Meta", "Facebook"),
+        ("Ana Ruiz is now Ana Berg.", "Ana Berg", "Ana Ruiz"),
+        ("We had dinner with Ida Moe, known as Bee.", "Bee", "Ida Moe"),
+        ("Karl's friend Jonathan Reed is known as Jono.", "Jono", "Jonathan Reed"),
+        ("I met Karl Otto, everyone calls him Charlie.", "Charlie", "Karl Otto"),
+    ],
+)
+def test_another_name_of_what_the_statement_is_of_is_learnt(
+    memory: Hindsight, text: str, name: str, entity: str
+) -> None:
+    (joined,) = memory.retain("b", text).joined
+    assert (joined.name, joined.entity) == (name, entity)
+
+
+@pytest.mark.parametrize(
     ("speaker", "reply", "spelling"),
     [
         ("Faheem", "Fahim, your oud is out of tune.", "Fahim"),

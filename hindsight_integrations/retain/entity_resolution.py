@@ -389,7 +389,7 @@ class _Batch:
     def add(self, mentions: Sequence[Mention], timestamp: datetime, text: str) -> None:
         """Resolve the mentions of a fact: old names before new ones, full ones before parts."""
         names = [mention.name for mention in mentions]
-        stated = aliases_stated(text, names) if text else []
+        stated = aliases_stated(text, mentions) if text else []
         for denied in names_denied(text, names):
             for name in names:
                 if name != denied:

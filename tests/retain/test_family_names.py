@@ -132,9 +132,8 @@ def test_a_nickname_stated_for_one_is_not_anothers() -> None:
 
 
 def test_what_is_said_of_names_is_read() -> None:
-    assert aliases_stated("Ida Moe, known as Bee, came.", ["Ida Moe", "Bee"]) == [
-        ("Bee", "Ida Moe")
-    ]
+    called = [Mention("Ida Moe", "person"), Mention("Bee")]
+    assert aliases_stated("Ida Moe, known as Bee, came.", called) == [("Bee", "Ida Moe")]
     assert list(names_denied("He is not my uncle Bob.", ["Bob", "Robert"])) == ["Bob"]
     assert list(names_denied("It isn't Ann Lee.", ["Ann", "Ann Lee"])) == ["Ann Lee"]
     assert list(names_denied("He is not Bob's uncle, but Bob came.", ["Bob"])) == []
