@@ -115,6 +115,37 @@ def test_another_name_of_what_the_statement_is_of_is_learnt(
 
 
 @pytest.mark.parametrize(
+    ("known", "text", "meant"),
+    [
+        ("Ben Hall is our plumber.", "Ben, the neighbour's dog, bit the postman.", False),
+        ("Ben Hall is our plumber.", "The storm named Ben hit the coast.", False),
+        ("Bella Ross is my boss.", "Bella, our cat, is ill.", False),
+        ("Max Weber joined us.", "My dog Max ate my shoe.", False),
+        ("Charlotte Webb adopted a dog.", "Charlotte, North Carolina, is hot.", False),
+        ("Amber Stone is a vet.", "The amber stone fell out of the ring.", False),
+        ("Rose Marsh runs the shop.", "We walked by the rose marsh.", False),
+        ("Olive Branch teaches.", "They held out an olive branch.", False),
+        ("Amber Stone is a vet.", "the amber stone fell out", False),
+        ("Victoria Webb is a nurse.", "The pub on Victoria Lane is closed.", False),
+        ("Ben Hall is our plumber.", "Ben, the plumber, came at nine.", True),
+        ("Ben Hall is our plumber.", "Ben, the dog's owner, called.", True),
+        ("Ben Hall is our plumber.", "Ben walked the dog.", True),
+        ("Charlotte Webb adopted a dog.", "Charlotte, Ben and Ines came.", True),
+        ("Charlotte Webb adopted a dog.", "Charlotte, my cousin, is hot.", True),
+        ("Max Weber joined us.", "My friend Max ate my lunch.", True),
+        ("Amber Stone is a vet.", "talked to amber stone about the cat", True),
+        ("Ben Hall is our plumber.", "Lunch with ben hall tomorrow.", True),
+    ],
+)
+def test_a_part_of_a_persons_name_is_that_person_unless_the_text_calls_it_otherwise(
+    memory: Hindsight, known: str, text: str, meant: bool
+) -> None:
+    memory.retain("b", known)
+    (stored,) = memory.retain("b", text).stored
+    assert (" ".join(known.split()[:2]) in stored.entities) is meant
+
+
+@pytest.mark.parametrize(
     ("speaker", "reply", "spelling"),
     [
         ("Faheem", "Fahim, your oud is out of tune.", "Fahim"),
