@@ -70,6 +70,82 @@ def test_a_name_said_to_be_another_is_learnt(memory: Hindsight) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "The mayor of Bonn is now Katja Dorn.",
+        "My doctor in Porto is now Dr. Sousa.",
+        "The wife of Karl goes by Ines.",
+        "The son of Mrs. Klein goes by Jonas.",
+        "The man who bought Nortek is now Omar Diaz.",
+        "The CEO of my old firm, Nortek, is now Omar Diaz.",
+        "The CEO of Halden and Nortek is now Omar Diaz.",
+        "The street behind Aldi is known as Elm Row.",
+        "The dog of Karl Otto, known as Rex, barks.",
+        "Ben Orr (formerly Google) joined us as CTO.",
+        "Ana Ruiz, formerly Acme, runs sales.",
+        "Our goalkeeper Ben Orr is now Karl Otto.",
+        "Die Chefin von Nortek heißt jetzt Ines Maas.",
+    ],
+)
+def test_who_holds_an_office_or_had_an_employer_is_not_called_by_its_name(
+    memory: Hindsight, text: str
+) -> None:
+    assert memory.retain("b", text).joined == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "entity"),
+    [
+        ("Our client Acme is now called Halden Optics.", "Halden Optics", "Acme"),
+        ("My old firm, Nortek, is now Halden.", "Halden", "Nortek"),
+        ("I heard that Nortek is now called Halden.", "Halden", "Nortek"),
+        ("We moved in and Ferrybell is now called Brightwater.", "Brightwater", "Ferrybell"),
+        ("I work at Meta (formerly Facebook).", "Meta", "Facebook"),
+        ("Ana Ruiz is now Ana Berg.", "Ana Berg", "Ana Ruiz"),
+        ("We had dinner with Ida Moe, known as Bee.", "Bee", "Ida Moe"),
+        ("Karl's friend Jonathan Reed is known as Jono.", "Jono", "Jonathan Reed"),
+        ("I met Karl Otto, everyone calls him Charlie.", "Charlie", "Karl Otto"),
+    ],
+)
+def test_another_name_of_what_the_statement_is_of_is_learnt(
+    memory: Hindsight, text: str, name: str, entity: str
+) -> None:
+    (joined,) = memory.retain("b", text).joined
+    assert (joined.name, joined.entity) == (name, entity)
+
+
+@pytest.mark.parametrize(
+    ("known", "text", "meant"),
+    [
+        ("Ben Hall is our plumber.", "Ben, the neighbour's dog, bit the postman.", False),
+        ("Ben Hall is our plumber.", "The storm named Ben hit the coast.", False),
+        ("Bella Ross is my boss.", "Bella, our cat, is ill.", False),
+        ("Max Weber joined us.", "My dog Max ate my shoe.", False),
+        ("Charlotte Webb adopted a dog.", "Charlotte, North Carolina, is hot.", False),
+        ("Amber Stone is a vet.", "The amber stone fell out of the ring.", False),
+        ("Rose Marsh runs the shop.", "We walked by the rose marsh.", False),
+        ("Olive Branch teaches.", "They held out an olive branch.", False),
+        ("Amber Stone is a vet.", "the amber stone fell out", False),
+        ("Victoria Webb is a nurse.", "The pub on Victoria Lane is closed.", False),
+        ("Ben Hall is our plumber.", "Ben, the plumber, came at nine.", True),
+        ("Ben Hall is our plumber.", "Ben, the dog's owner, called.", True),
+        ("Ben Hall is our plumber.", "Ben walked the dog.", True),
+        ("Charlotte Webb adopted a dog.", "Charlotte, Ben and Ines came.", True),
+        ("Charlotte Webb adopted a dog.", "Charlotte, my cousin, is hot.", True),
+        ("Max Weber joined us.", "My friend Max ate my lunch.", True),
+        ("Amber Stone is a vet.", "talked to amber stone about the cat", True),
+        ("Ben Hall is our plumber.", "Lunch with ben hall tomorrow.", True),
+    ],
+)
+def test_a_part_of_a_persons_name_is_that_person_unless_the_text_calls_it_otherwise(
+    memory: Hindsight, known: str, text: str, meant: bool
+) -> None:
+    memory.retain("b", known)
+    (stored,) = memory.retain("b", text).stored
+    assert (" ".join(known.split()[:2]) in stored.entities) is meant
+
+
+@pytest.mark.parametrize(
     ("speaker", "reply", "spelling"),
     [
         ("Faheem", "Fahim, your oud is out of tune.", "Fahim"),

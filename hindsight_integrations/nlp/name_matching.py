@@ -101,7 +101,7 @@ class Gate(StrEnum):
     WORDS = "a word of one has no match in the other"
     NUMBERS = "their numbers differ"
     KINDS = "they are of different kinds"
-    TITLES = "one is called as a man, the other as a woman"
+    TITLES = "their titles differ, or one is called as a man, the other as a woman"
     FAMILY = "another of the family, a place or a firm may be meant"
     DENIED = "the text tells them apart"
     TOGETHER = "the same statement mentions both"
@@ -131,6 +131,11 @@ _WORDS = word_sets("names")
 _MENS_TITLES = frozenset(map(entity_norm, _WORDS["mens_titles"]))
 _WOMENS_TITLES = frozenset(map(entity_norm, _WORDS["womens_titles"]))
 _TITLES = frozenset(map(entity_norm, _WORDS["honorifics"] | _WORDS["ranks"]))
+_SAME_TITLE = {
+    entity_norm(other): title
+    for title, others in table("names")["same_titles"].items()
+    for other in others.split()
+}
 _CALLINGS = _TITLES | _WORDS["personal_nouns"]
 _AMBIGUOUS = _WORDS["also_words"] | _WORDS["places"]
 _SPELLED_OUT: Mapping[str, str] = table("names")["spelled_out"]
@@ -257,14 +262,28 @@ def gender_of_title(name: Name) -> str:
     return "woman" if name.title in _WOMENS_TITLES else ""
 
 
+def titles_differ(a: Name, b: Name) -> bool:
+    """Return True if two names have titles that are not forms of one: "Mrs", "Dr."."""
+    return bool(a.title and b.title) and _title(a) != _title(b)
+
+
+def _title(name: Name) -> str:
+    """Return the title of a name in one spelling: "doctor" for "Dr."."""
+    return _SAME_TITLE.get(name.title, name.title)
+
+
 def _titles_agree(a: Name, b: Name) -> bool:
-    """Return False if one is titled as a man, and the other titled or named as a woman."""
+    """Return False if the titles of two names are hardly one person's.
+
+    That is if one is titled as a man, and the other titled or named as a woman, and if nothing but
+    a surname or a given name speaks for one: "Mrs Klein" is not "Dr. Klein".
+    """
     for one, other in ((a, b), (b, a)):
         title = gender_of_title(one)
         given = gender_of(other.words[0]) if other.is_full else ""
         if title and {gender_of_title(other), given} - {title, ""}:
             return False
-    return True
+    return not titles_differ(a, b) or (a.is_full and b.is_full)
 
 
 def _is_personal(name: Name, kind: str, other: Name) -> bool:

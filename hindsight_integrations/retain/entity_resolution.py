@@ -27,6 +27,7 @@ from hindsight_integrations.nlp.name_matching import (
     formal_names,
     parse,
     short_forms,
+    titles_differ,
 )
 from hindsight_integrations.normalization import new_id, pair_digest
 from hindsight_integrations.results import Joined
@@ -389,7 +390,7 @@ class _Batch:
     def add(self, mentions: Sequence[Mention], timestamp: datetime, text: str) -> None:
         """Resolve the mentions of a fact: old names before new ones, full ones before parts."""
         names = [mention.name for mention in mentions]
-        stated = aliases_stated(text, names) if text else []
+        stated = aliases_stated(text, mentions) if text else []
         for denied in names_denied(text, names):
             for name in names:
                 if name != denied:
@@ -522,7 +523,11 @@ class _Batch:
                 reasons[option.entity.name] = gate
         best = fit[0] if fit else None
         if len(fit) > 1 and fit[0].score.total - fit[1].score.total < CLEAR_LEAD:
-            best = next((option for option in fit if option.relation is Relation.SAME), None)
+            same = [option for option in fit if option.relation is Relation.SAME]
+            if len(same) > 1:  # "Klein", where the bank has Mrs Klein and Dr. Klein
+                norm = parse(mention.name).norm
+                same = [o for o in same if norm in {parse(n).norm for n in _names(o.entity)}]
+            best = same[0] if same else None
         reasons |= {option.entity.name: Gate.AMBIGUOUS for option in fit if option is not best}
         return best, reasons
 
@@ -603,6 +608,8 @@ def relate(mention: Mention, entity: Entity) -> Match | Gate:
     who is known as "Maria Lopez" too.
     """
     names = _names(entity)
+    if _is_titled_otherwise(mention.name, names):
+        return Gate.TITLES
     full = [name for name in names if parse(name).is_full]
     if entity.kind == "person" and parse(mention.name).is_full and full:
         names = tuple(full)
@@ -612,6 +619,16 @@ def relate(mention: Mention, entity: Entity) -> Match | Gate:
         return max(matches, key=lambda match: match.similarity)
     gates = [result for result in results if isinstance(result, Gate)]
     return next((gate for gate in gates if gate is not Gate.WORDS), Gate.WORDS)
+
+
+def _is_titled_otherwise(name: str, names: Iterable[str]) -> bool:
+    """Return True for a surname whose title is none of those that go with it in other names.
+
+    "Mr Klein" is not the Mrs Klein who is called "Klein" as well.
+    """
+    one = parse(name)
+    others = [other for other in map(parse, names) if other.title and not other.is_full]
+    return bool(others) and not one.is_full and all(titles_differ(one, other) for other in others)
 
 
 def _stands_for(name: str, initials: str) -> bool:

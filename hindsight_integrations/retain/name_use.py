@@ -117,6 +117,12 @@ class Uses:
         """
         if _is_of_kin(mention, entity, fact.text):
             return Gate.FAMILY
+        if (
+            entity.kind == "person"
+            and not parse(mention.name).is_full
+            and _is_called_a_thing(fact, mention.name)
+        ):
+            return Gate.KINDS
         surname = _surname(mention, entity)
         if surname is None:
             return None
@@ -263,6 +269,50 @@ def _is_no_person(mention: Mention, entity: Entity, fact: Fact) -> bool:
         if _CALLED.search(before) or (before.endswith((" at ", "At ")) and after[:1] not in "'’"):
             return True
     return False
+
+
+_CALLED_AFTER = re.compile(
+    r",? (?:(?:who|which|that) )?(?:is|was) (?=(?:a|an|my|our|the)\b)|, | \("
+)
+_NOUN_PHRASE = re.compile(
+    r"(?:the|my|our|a|an|his|her|their|your|this|that|[^\W\d_][\w-]*['’]s?) "
+    r"((?:[\w'’-]+ ){0,4}?[\w’'-]+)"
+    r"(?=\s*(?:[,.;:!?)–—]|\Z)| (?:of|in|from|at|on|with|next|who|which|that|we|i|he|she|they)\b)",
+    re.IGNORECASE,
+)
+"""What stands beside a name and tells what it is of: "the neighbour's dog"."""
+_NOUN_BEFORE = re.compile(r"\b([^\W\d_]+),? (?:(?:is |was )?(?:named|called) )?\Z", re.IGNORECASE)
+
+
+_GOES_ON = re.compile(r", (?!and\b|or\b|[A-Z])")
+_BEFORE = 60
+"""Characters before a name that are searched for the noun it belongs to."""
+
+
+def _is_called_a_thing(fact: Fact, name: str) -> bool:
+    """Return True if the statement calls a name an animal's, a place's or a thing's.
+
+    "Ben, the neighbour's dog, bit us", "my cat Bella", "Charlotte, North Carolina, is hot".
+    """
+    text, places = (
+        fact.text,
+        [m.name for m in fact.mentions if m.kind == "place" and m.name != name],
+    )
+    start = find_name(text, name)
+    if start < 0:
+        return False
+    before, end = _NOUN_BEFORE.search(text, max(0, start - _BEFORE), start), start + len(name)
+    if before and before[1].casefold() in _WORDS["not_persons"]:
+        return True
+    if (joint := _CALLED_AFTER.match(text, end)) is None:
+        return False
+    noun = _NOUN_PHRASE.match(text, joint.end())
+    if noun and noun[1].split()[-1].casefold() in _WORDS["not_persons"]:
+        return True
+    return joint.group() == ", " and any(
+        text.startswith(place, joint.end()) and _GOES_ON.match(text, joint.end() + len(place))
+        for place in places
+    )
 
 
 def _sentences(text: str, name: str) -> Iterator[str]:

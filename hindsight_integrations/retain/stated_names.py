@@ -6,8 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import acronym, parse
+from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
+from hindsight_integrations.retain.extraction import Mention
+from hindsight_integrations.retain.name_kinds import is_first_name
 
+_WORDS = word_sets("names")
+_TITLES = _WORDS["honorifics"] | _WORDS["ranks"]
 _NEW_THEN_OLD = re.compile(
     r"""
     \W* (?: (?:which|who) \s )?
@@ -44,31 +50,151 @@ _BRACKET = re.compile(r" \(\W?")
 _NAME_GOES_ON = re.compile(r" [^\W\d_]*[A-Z]|['’-]\w")
 _NAME_CAME_BEFORE = re.compile(r"[A-Z]\w* \Z")
 
+_SPEAKS_OF_NAMES = re.compile(
+    r"\b(?:nam\w+|nicknamed|known|call(?:s|ed)|renamed|rebranded|goes \s by|short \s for|née|né"
+    r"|born|f/?k/?a|a\.?k\.?a|alias|heißt|s['’]appelle|llama)\b",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Without one of these, "formerly" may speak of an employer, and "is now" of who took a place."""
+_OF_FORMER_TIMES = re.compile(
+    r"\b(?:formerly|previously|originally|once|früher|ehemals|anciennement|antes)\b", re.IGNORECASE
+)
+_STATES = re.compile(
+    r"\s (?:is|are|was|were|has|have|had|got|goes|used|changed|heißt|s['’]appelle|ahora)\b"
+    r"|, \s (?:is|are|was|were|has|have|had|got|goes|changed)\b",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Begins the predicate of a clause, whose subject the first name has to be."""
+_OF_SEVERAL = re.compile(r"\W*(?:are|were|have)\b", re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"(?:[;:!?()\[\]\n\"“”—–]|,\s|\s-\s|\b(?:that|but|so|because|since|as|when|while|whereas|though"
+    r"|although)\s|\b(?-i:[a-z])\w*,?\s(?:and|or)\s)",
+    re.IGNORECASE,
+)
+"""Stands before the beginning of a clause."""
+_REPORTED = re.compile(
+    r"(?:\A|.*\b)(?:i|you|we|they|he|she)\s(?:(?:just|also|only|have|had)\s)?"
+    r"(?:said|says?|heard?|kn[eo]w|learn(?:ed|t)|read|think|thought|guess|believe|saw|noticed"
+    r"|remember|told\s(?:me|us|him|her|them|you))\s\Z",
+    re.IGNORECASE,
+)
+_NOUN_AND_PREPOSITION = re.compile(
+    rf"\b(?:{'|'.join(sorted(_WORDS['determiners']))}|\w+['’]s?)\s(?:\w+\s){{0,2}}?\w+\s"
+    rf"(?:{'|'.join(sorted(_WORDS['prepositions']))})\s(?:\w+\.?\s){{0,2}}\Z",
+    re.IGNORECASE,
+)
+"""Before a name, these make what follows it as likely a statement of the noun."""
+_PLAIN_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_NO_MODIFIERS = _WORDS["function_words"] | _WORDS["name_links"] | _WORDS["prepositions"]
+_VERBAL = ("ed", "ing")
+_MOST_MODIFIERS = 4
+_CONTEXT = 200
+"""Characters before a name that are searched for the beginning of its clause."""
 
-def aliases_stated(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
+
+def aliases_stated(text: str, mentions: Sequence[Mention]) -> list[tuple[str, str]]:
     """Return pairs of a new and an old name that the text says to be the same thing's.
+
+    The first of the two must be what the statement is of: "the wife of Karl goes by Ines" names
+    the wife. Names of different kinds are never paired.
 
     Args:
         text: a statement.
-        names: the names it mentions; only neighbouring ones are paired.
+        mentions: the names in it; only neighbouring ones are paired.
     """
+    by_name = {mention.name: mention for mention in mentions}
     spans = sorted(
-        {(start, start + len(name)) for name in names if (start := find_name(text, name)) >= 0}
+        {(start, start + len(name)) for name in by_name if (start := find_name(text, name)) >= 0}
     )
     stated: list[tuple[str, str]] = []
     for (start, end), (next_start, next_end) in pairwise(spans):
         first, second, gap = text[start:end], text[next_start:next_end], text[end:next_start]
         if _NAME_GOES_ON.match(text, next_end) or _NAME_CAME_BEFORE.search(text, 0, start):
             continue  # parts of longer names
+        one, other = by_name[first], by_name[second]
+        before = text[max(0, start - _CONTEXT) : start]
         if _NEW_THEN_OLD.fullmatch(gap):
-            stated.append((first, second))
-        elif (
-            _OLD_THEN_NEW.fullmatch(gap)
-            or (_INTO.fullmatch(gap) and _RENAMING.search(text, 0, start))
-            or (_BRACKET.fullmatch(gap) and acronym(parse(first).norm) == parse(second).norm)
-        ):
-            stated.append((second, first))
+            pair = (first, second)
+        elif _OLD_THEN_NEW.fullmatch(gap):
+            pair = (second, first)
+        else:
+            if (_INTO.fullmatch(gap) and _RENAMING.search(text, 0, start)) or (
+                _BRACKET.fullmatch(gap) and acronym(parse(first).norm) == parse(second).norm
+            ):
+                stated.append((second, first))
+            continue
+        if _is_of(before, gap, one) and _may_be_one(one, other, gap):
+            stated.append(pair)
     return stated
+
+
+def _is_of(before: str, gap: str, mention: Mention) -> bool:
+    """Return True if what a gap states is a statement of the name before it.
+
+    Args:
+        before: the text before the name.
+        gap: the text after it, up to the other name.
+        mention: the name.
+    """
+    if _STATES.match(gap):
+        return _is_subject(before, gap)
+    if gap.startswith(" (") or not _NOUN_AND_PREPOSITION.search(before):
+        return True
+    return not _is_person(mention) and _OF_FORMER_TIMES.search(gap) is not None
+
+
+def _is_subject(before: str, gap: str) -> bool:
+    """Return True if a name with this text before it is the head of the subject of its clause."""
+    before = before[max(sentence_ends(before)[:-1], default=0) :]
+    if gap.startswith(","):
+        before = before.rstrip().removesuffix(",") + " "  # "the CEO of our client, Acme, is now"
+    begins = [match.end() for match in _CLAUSE.finditer(before)]
+    words = before[begins[-1] if begins else 0 :].lstrip()
+    if _OF_SEVERAL.match(gap) and before.endswith((" and ", " & ", ", ")):
+        return False
+    if _REPORTED.match(words):
+        return True
+    modifiers = [word.casefold() for word in _PLAIN_WORD.findall(words)]
+    modifiers = [word for word in modifiers if word not in _TITLES]
+    if not modifiers:
+        return True
+    owner, *others = modifiers
+    owns = owner in _WORDS["determiners"] or (others and owner.endswith(("'s", "’s")))
+    if not owns or len(modifiers) > _MOST_MODIFIERS:
+        return False
+    return not any(word in _NO_MODIFIERS or word.endswith(_VERBAL) for word in others)
+
+
+def _may_be_one(one: Mention, other: Mention, gap: str) -> bool:
+    """Return True unless the kinds of two names speak against what a gap says of them.
+
+    Where it does not speak of names, two persons must share a word: "Ana Ruiz, formerly Acme",
+    "Ben is now Ana".
+    """
+    kinds = {one.kind, other.kind} - {"concept"}
+    persons = [_is_person(mention) for mention in (one, other)]
+    if any(persons):
+        words, others = parse(one.name).words, parse(other.name).words
+        if any(map(_is_firm, (one, other))):
+            return False
+        if min(len(words), len(others)) > 1 and words[0] == others[0]:
+            return True  # a label of one may be wrong: "Ana Ruiz is now Ana Berg"
+        told = _SPEAKS_OF_NAMES.search(gap) is not None or not set(words).isdisjoint(others)
+        return told and not kinds - {"person"}
+    return _SPEAKS_OF_NAMES.search(gap) is not None or not kinds >= {"place", "organization"}
+
+
+def _is_person(mention: Mention) -> bool:
+    """Return True for a person's name, by its kind, its title or its given name."""
+    name = parse(mention.name)
+    by_name = mention.kind == "concept" and (name.title or is_first_name(name.words[0]))
+    return mention.kind == "person" or (bool(by_name) and not _is_firm(mention))
+
+
+def _is_firm(mention: Mention) -> bool:
+    """Return True for a name that ends as those of organisations do: "Bell Logistics"."""
+    words = parse(mention.name).norm.split()
+    return len(words) > 1 and words[-1] in _WORDS["organization_words"]
 
 
 def find_name(text: str, name: str) -> int:

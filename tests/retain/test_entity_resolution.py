@@ -372,7 +372,7 @@ def test_nothing_to_resolve_is_nothing(graph: SqliteGraph) -> None:
 )
 def test_other_names_are_read_from_the_text(text: str, stated: str | None) -> None:
     names = re.findall(r"\[(.*?)\]", text)
-    pairs = aliases_stated(re.sub(r"[][]", "", text), names)
+    pairs = aliases_stated(re.sub(r"[][]", "", text), [Mention(name) for name in names])
     assert [" < ".join(pair) for pair in pairs] == ([stated] if stated else [])
 
 

@@ -71,6 +71,50 @@ def test_a_title_joins_only_a_name_known_to_agree(
     assert meant(*facts) == facts[-1][1][-1]
 
 
+@pytest.mark.parametrize(
+    ("titled", "other"),
+    [
+        ("Mrs Klein", "Dr. Klein"),
+        ("Mr Klein", "Prof. Klein"),
+        ("Captain Firth", "Mr Firth"),
+        ("Aunt Rose", "Grandma Rose"),
+        ("Dr. Klein", "Judge Klein"),
+        ("Mr Klein", "Frau Klein"),
+        ("Mrs Klein", "Miss Klein"),
+    ],
+)
+def test_a_surname_with_two_titles_is_two_people(
+    memory: Hindsight, titled: str, other: str
+) -> None:
+    memory.retain("b", f"{titled} lent me sugar.")
+    assert memory.retain("b", f"{other} saw me on Monday.").joined == ()
+    known = {entity.name for entity in memory.entities.list("b").items}
+    assert known == {titled, other}
+
+
+@pytest.mark.parametrize(
+    ("titled", "other"),
+    [
+        ("Dr. Klein", "Doctor Klein"),
+        ("Herr Klein", "Mr Klein"),
+        ("Mrs Klein", "Ms Klein"),
+        ("Mrs Klein", "Klein"),
+        ("Anna Klein", "Mrs Klein"),
+        ("Dr. Anna Klein", "Mrs Anna Klein"),
+    ],
+)
+def test_titles_that_may_be_one_persons_join(titled: str, other: str) -> None:
+    assert meant((f"{titled} came.", [titled]), (f"{other} left.", [other])) == titled
+
+
+def test_a_bare_surname_does_not_hide_the_title_it_goes_with() -> None:
+    mrs = ("Mrs Klein came.", ["Mrs Klein"])
+    bare = ("Klein left early.", ["Klein"])
+    assert meant(mrs, bare) == "Mrs Klein"
+    assert meant(mrs, bare, ("Mr Klein stayed.", ["Mr Klein"])) == "Mr Klein"
+    assert meant(mrs, ("Dr. Klein stayed.", ["Dr. Klein"]), bare) == "Klein"
+
+
 def test_a_title_and_a_full_name_in_one_sentence_are_two() -> None:
     text = "Mrs Firth drove Margaret Firth to the clinic."
     assert meant((text, ["Margaret Firth", "Mrs Firth"])) == "Mrs Firth"
@@ -132,9 +176,8 @@ def test_a_nickname_stated_for_one_is_not_anothers() -> None:
 
 
 def test_what_is_said_of_names_is_read() -> None:
-    assert aliases_stated("Ida Moe, known as Bee, came.", ["Ida Moe", "Bee"]) == [
-        ("Bee", "Ida Moe")
-    ]
+    called = [Mention("Ida Moe", "person"), Mention("Bee")]
+    assert aliases_stated("Ida Moe, known as Bee, came.", called) == [("Bee", "Ida Moe")]
     assert list(names_denied("He is not my uncle Bob.", ["Bob", "Robert"])) == ["Bob"]
     assert list(names_denied("It isn't Ann Lee.", ["Ann", "Ann Lee"])) == ["Ann Lee"]
     assert list(names_denied("He is not Bob's uncle, but Bob came.", ["Bob"])) == []
