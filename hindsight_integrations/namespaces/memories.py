@@ -32,12 +32,7 @@ from hindsight_integrations.models import (
 )
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.namespaces.expiry import renewed
-from hindsight_integrations.namespaces.grace import (
-    RESTORE,
-    end_of_grace,
-    hiding,
-    shown_again,
-)
+from hindsight_integrations.namespaces.grace import end_of_grace, hiding, shown_again
 from hindsight_integrations.namespaces.selection import (
     SELECTION,
     SelectionOptions,
@@ -56,6 +51,7 @@ from hindsight_integrations.retain.caller_ids import (
 )
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.guard import guarded_memory
+from hindsight_integrations.retain.hidden import RESTORE
 from hindsight_integrations.retain.ready_made import (
     MadeRecord,
     checked_memory,
