@@ -82,7 +82,8 @@ def hiding(
         history=tuple(history),
         mark_consolidated=tuple(id for id in records if is_conclusion(records[id].memory)),
     )
-    return rewritten(runtime.reflecting, bank, set(records), records).joined_to(changes)
+    _, reflecting = runtime.removing_from(bank)
+    return rewritten(reflecting, bank, set(records), records).joined_to(changes)
 
 
 def shown_again(graph: GraphStore, memory: Memory) -> Memory:

@@ -500,7 +500,7 @@ def forget(
     dry_run: bool = False,
 ) -> Forgotten:
     """Delete memories, by id, with a document or by filter; see `Hindsight.forget`."""
-    runtime.bank(validation.bank_id(bank_id))
+    runtime.stored_bank(validation.bank_id(bank_id))
     until = None if after is None else end_of_grace(after)
     if document_id is not None:
         validation.label("document_id", document_id)
@@ -520,13 +520,14 @@ def forget(
         return hiding(runtime, bank, named, document_id, until), Forgotten(named, until=until)
 
     if dry_run:
-        bank = runtime.bank(bank_id)
+        bank = runtime.stored_bank(bank_id)
         with runtime.lock(bank.key):
             return make(bank)[1]
-    told, gone = change(runtime, bank_id, make)
+    told, gone = change(runtime, bank_id, make, any_embedder=True)
     if told.until is None:
         return Forgotten(gone)
-    runtime.reflect_later(bank_id)
+    if runtime.fits(runtime.stored_bank(bank_id)):
+        runtime.reflect_later(bank_id)
     return told
 
 
@@ -559,8 +560,9 @@ def _forgetting(
     stated = () if document_id is None else _only_in(runtime, bank_id, document_id)
     chosen = list(dict.fromkeys([*wanted, *stated]))
     leaving = set(chosen)
-    rewrite = rewritten(runtime.reflecting, bank, leaving, forgetting=True)
-    replies = list(without_question(runtime.retaining, bank_id, leaving))
+    retaining, reflecting = runtime.removing_from(bank)
+    rewrite = rewritten(reflecting, bank, leaving, forgetting=True)
+    replies = list(without_question(retaining, bank_id, leaving))
     changed = {record.memory.id: record.memory for record in rewrite.records}
     models = retold(graph, bank.bank, leaving | {*rewrite.removed}, changed, runtime.tokenizer)
     changes = ChangeSet(
@@ -568,7 +570,7 @@ def _forgetting(
         remove_memories=tuple(wanted),
         remove_documents=documents,
         entities=tuple(entity for reply in replies for entity in reply.created),
-        names=tuple(names_left(runtime.retaining, bank_id, leaving)),
+        names=tuple(names_left(retaining, bank_id, leaving)),
         replaced=tuple(reply.record for reply in replies),
         mental_models=models,
     )
