@@ -219,14 +219,13 @@ class Memories:
         times = None if occurred is None else validation.spans("occurred", occurred)
         said_at = validation.timestamp("mentioned_at", mentioned_at)
         who = validation.label("speaker", speaker) if speaker else None
-        names = None if entities is None else validation.items("entities", entities)
+        mentioned = None if entities is None else validation.entities(entities)
         ends_at = validation.timestamp("expires_at", expires_at)
         pin = None if pinned is None else validation.flag("pinned", pinned)
         if pin and ends_at is not None:
             raise InvalidInputError(
                 "a pinned memory never expires; give either pinned or expires_at"
             )
-        mentioned = names and tuple(validation.label("an entity", name) for name in names)
 
         def corrected(old: Memory) -> Memory:
             new = replace(
