@@ -140,7 +140,7 @@ class Hindsight(OpenedMemory):
                 otherwise only the paragraphs that changed are replaced.
             metadata: a mapping from names to text, numbers or booleans, for filtering in recall.
             tags: labels, for filtering in recall.
-            entities: names it mentions, in addition to those found in the text.
+            entities: names it mentions, at most 100, in addition to those found in the text.
             type: "world", "experience", "opinion" or "observation".
             confidence: 0 to 1.
             update_mode: "replace" updates the document to this text; "append" only adds the parts

@@ -147,6 +147,16 @@ class MissingExtraError(HindsightError, ImportError):
     """An optional dependency is not installed; the message names the command that installs it."""
 
 
+OUTAGES = (
+    StoreUnavailableError,
+    StoreLockedError,
+    StoreCorruptError,
+    SchemaVersionError,
+    ClosedError,
+)
+"""Errors of a store that can take and answer nothing at all, whatever it is given."""
+
+
 # Errors as JSON, for results and services
 
 

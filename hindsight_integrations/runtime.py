@@ -29,7 +29,7 @@ from hindsight_integrations.nlp.llm import StructuredModel, as_model
 from hindsight_integrations.nlp.minilm import bundled, published
 from hindsight_integrations.nlp.model_files import named_encoder
 from hindsight_integrations.nlp.spacy_pipeline import Pipeline
-from hindsight_integrations.nlp.text_encoder import TextEncoder
+from hindsight_integrations.nlp.text_encoder import StandInEmbedder, TextEncoder
 from hindsight_integrations.nlp.tokens import Tokenizer, as_tokenizer
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.recall.dependencies import (
@@ -234,13 +234,31 @@ class Runtime:
         self._known[bank_id] = bank
         return bank
 
+    def fits(self, bank: StoredBank) -> bool:
+        """Return True if the bank's vectors come from this embedder."""
+        return bank.embedder == self.stamp
+
+    def removing_from(self, bank: StoredBank) -> tuple[RetainDependencies, ReflectDependencies]:
+        """Return the dependencies of removing memories of a bank, whichever embedder it has.
+
+        What the removal changes is embedded again only if the embedder fits. If not, it keeps
+        nothing of what was removed, and a search by meaning does not find it until a reindex.
+        """
+        if self.fits(bank):
+            return self.retaining, self.reflecting
+        encoder = TextEncoder(StandInEmbedder(bank.embedder.id, bank.embedder.dimension), None)
+        return (
+            replace(self.retaining, encoder=encoder),
+            replace(self.reflecting, encoder=encoder),
+        )
+
     def remembered_bank(self, bank_id: str) -> StoredBank:
         """Return the bank as `bank` returned it last: others may have changed it since."""
         return self._known.get(bank_id) or self.bank(bank_id)
 
     def _own(self, stored: StoredBank) -> StoredBank:
         bank_id = stored.bank.id
-        if stored.embedder != self.stamp:
+        if not self.fits(stored):
             raise EmbedderMismatchError(
                 f"the vectors of bank {bank_id!r} come from {stored.embedder.id!r} "
                 f"({stored.embedder.dimension} dimensions), but this client embeds with "
@@ -479,7 +497,7 @@ class Runtime:
         """Schedule consolidation of memories that an interrupted process left pending."""
         if self.settings.consolidate:
             for stored in self.graph.list_banks(pending_consolidation=True):
-                if stored.embedder == self.stamp:
+                if self.fits(stored):
                     self.worker.wake(stored.bank.id, leftover=True)
 
     def _consolidators(

@@ -23,6 +23,9 @@ MAX_QUERY = 20_000
 MAX_CONTEXT = 2_000_000
 """Longest context of a text, in characters."""
 
+MAX_ENTITIES = 100
+"""Most entities given for a memory: each pair of them is counted as mentioned together."""
+
 MAX_METADATA = 200
 """Most metadata fields of a memory."""
 
@@ -396,6 +399,17 @@ def memory_types(values: Iterable[MemoryType | str]) -> frozenset[MemoryType]:
 def tags(values: Sequence[str]) -> tuple[str, ...]:
     """Return the tags, each once, in order."""
     return tuple(dict.fromkeys(label("a tag", value) for value in items("tags", values)))
+
+
+def entities(values: Iterable[str], what: str = "entities") -> tuple[str, ...]:
+    """Return the names of the entities of a memory, at most `MAX_ENTITIES`."""
+    names = items(what, values, "a list of names")
+    if len(names) > MAX_ENTITIES:
+        raise InvalidInputError(
+            f"{what} has {len(names):,} names; give at most {MAX_ENTITIES} for a memory, and "
+            "split what mentions more into several"
+        )
+    return tuple(label("an entity", name) for name in names)
 
 
 def metadata(values: Mapping[str, object] | None) -> Metadata:

@@ -69,6 +69,14 @@ REFUSED: dict[str, tuple[Call, str]] = {
         lambda m: m.retain_memory("b", Memory("m1", "b", "x", expires_at="soon")),  # type: ignore[arg-type]
         "memory.expires_at",
     ),
+    "a text of 101 entities": (
+        lambda m: m.retain("b", "x", entities=[f"Zed {n}" for n in range(101)]),
+        "entities has 101 names; give at most 100",
+    ),
+    "a memory of 101 entities": (
+        lambda m: m.retain_memory("b", Memory("m1", "b", "x", entities=("Zed",) * 101)),
+        "memory.entities has 101 names",
+    ),
     "an unknown update mode": (lambda m: m.retain("b", "x", update_mode="merge"), "'append'"),
     "nested metadata": (lambda m: m.retain("b", "x", metadata={"a": {"b": 1}}), "flatten"),
     "metadata of None": (lambda m: m.retain("b", "x", metadata={"a": None}), "instead of None"),

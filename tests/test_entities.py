@@ -20,6 +20,23 @@ def test_merged_names_are_one_entity(memory: Hindsight) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "other", "question"),
+    [("राम", "रोम", "राम कहाँ है?"), ("ベン", "ペン", "ベン?"), ("กิต", "กุ้ต", "กิต ?")],
+)
+def test_names_that_differ_in_marks_are_two_entities(
+    memory: Hindsight, name: str, other: str, question: str
+) -> None:
+    memory.retain("b", "He is a doctor in Delhi.", entities=[name])
+    memory.retain("b", "The city has many churches.", entities=[other])
+    assert memory.entities.get("b", name).id != memory.entities.get("b", other).id
+    for found in (
+        memory.recall("b", "Which?", entities=[name]),
+        memory.recall("b", question, arms=["entity"]),
+    ):
+        assert [each.memory.text for each in found] == ["He is a doctor in Delhi."]
+
+
 def test_a_split_gives_the_named_memories_to_the_new_entity(memory: Hindsight) -> None:
     first = memory.retain("b", "Daniel plays the cello.").ids[0]
     other = memory.retain("b", "Daniel runs the harbour office.").ids[0]

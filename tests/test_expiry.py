@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from hindsight_integrations import (
+    EmbedderMismatchError,
     Expiry,
     Hindsight,
     InvalidInputError,
     Memory,
     MemoryType,
+    Message,
     Settings,
 )
 from hindsight_integrations.models import utc_now
+from hindsight_integrations.stores.base import EVERYTHING
 
+from .embedders import Letters
 from .engines import empty_neo4j, engine, neo4j_address
 
 __all__ = ["empty_neo4j", "engine", "neo4j_address"]
@@ -132,6 +137,42 @@ def test_a_reopened_memory_deletes_what_expired_meanwhile(tmp_path: Path) -> Non
         while memory.banks.stats("b").memories:
             assert time.monotonic() < until, "the expired memory was never deleted"
             time.sleep(0.02)
+
+
+def test_a_memory_of_another_embedder_is_forgotten_and_expires(tmp_path: Path) -> None:
+    never, often = (Settings(consolidate=False, purge_interval=s) for s in (0, 0.05))
+    with Hindsight(tmp_path / "m", settings=never) as memory:
+        memory.retain("b", "Ann rowed to Bergen.", expires_at=utc_now() - DAY)
+        memory.retain_messages(
+            "b",
+            [Message("Bo", "Did Ann sell the quokka?"), Message("Ann", "Yes, on Monday.")],
+            session="s",
+        )
+        memory.retain("b", "Ada keeps a wombat in Leeds.", document_id="first")
+        memory.retain("b", "Ada feeds her wombat in Leeds daily.")
+        memory.retain("b", "Ada walks her wombat in Leeds.")
+        memory.consolidate("b")
+        derived = memory.memories.list("b", types=["observation"]).items
+        assert derived
+        assert memory.forget("b", document_id="first", dry_run=True).rewritten
+    with Hindsight(tmp_path / "m", settings=often, embedder=Letters()) as memory:
+        until = time.monotonic() + 20
+        while memory.graph_store.find_ids("b", replace(EVERYTHING, text="rowed"), 9):
+            assert time.monotonic() < until, "the expired memory was never deleted"
+            time.sleep(0.02)
+        (asked,) = memory.graph_store.find_ids("b", replace(EVERYTHING, text="quokka"), 9) or ()
+        assert asked in memory.forget("b", asked, dry_run=True)
+        assert asked in memory.forget("b", asked)
+        assert memory.forget("b", document_id="first", after=DAY).until
+        with pytest.raises(EmbedderMismatchError):
+            memory.recall("b", "Who sold what?")
+        assert memory.maintenance.purge("b") == 0
+    with Hindsight(tmp_path / "m", settings=never) as memory:
+        held = memory.memories.list("b").items
+        assert not any(word in each.text for each in held for word in ("keeps", "quokka", "rowed"))
+        assert "Ada walks her wombat in Leeds." in [each.text for each in held]
+        assert memory.recall("b", "What did Ann do on Monday?", arms=["keyword"])
+        assert memory.maintenance.doctor().findings == ()
 
 
 # Pinning

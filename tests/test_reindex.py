@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,7 +17,14 @@ from hindsight_integrations.nlp.embeddings import Vectors
 from hindsight_integrations.nlp.late_interaction import decompress
 from hindsight_integrations.nlp.minilm import MiniLM, published
 from hindsight_integrations.retain.enrichment import IndexContext, index_contexts, indexed_of
-from hindsight_integrations.stores.base import MEMORY_ID, RECORD, ChangeSet, MemoryRecord
+from hindsight_integrations.stores.base import (
+    EVERYTHING,
+    MEMORY_ID,
+    RECORD,
+    ChangeSet,
+    MemoryRecord,
+)
+from hindsight_integrations.stores.sqlite import SqliteGraph
 
 SAID = datetime(2024, 5, 7, 9, 30, tzinfo=UTC)
 REPLY = "In Porto, since March."
@@ -155,6 +164,32 @@ def test_reindexing_gives_the_terms_of_this_release(
         assert found == [["It is 100%."], ["A block ends with }."]]
         assert records(memory)[reply.memory.id].lexemes == (*reply.lexemes, "100%", "%")
     assert graph.pending_consolidation("b", 999) == [id for id in pending if id != bo]
+
+
+def test_a_bank_that_another_process_writes_to_is_reindexed_with_all_it_holds(
+    folder: Path,
+) -> None:
+    with Hindsight(folder, settings=replace(SETTINGS, batch_size=2)) as memory:
+        memory.retain_many("b", [f"Boat {n} is red." for n in range(4)])
+    with (
+        Hindsight(folder, settings=replace(SETTINGS, batch_size=2), embedder=Renamed()) as memory,
+        closing(SqliteGraph(folder / "memory.sqlite3")) as other,
+    ):
+        ids = other.find_ids("b", EVERYTHING, 9) or []
+        records = other.read("b", RECORD, ids)
+        first = records[ids[0]]
+        new = replace(first, memory=replace(first.memory, id="new", text="New."), fingerprint="q")
+        told: list[tuple[int, int]] = []
+
+        def progress(done: int, of: int) -> None:
+            told.append((done, of))
+            if done == 2:  # as another process would: one is stored, and one is corrected
+                other.apply(ChangeSet("b", memories=(new,), replaced=(first,)))
+
+        assert memory.maintenance.reindex("b", progress=progress) == 5
+        assert told == [(2, 4), (4, 4), (6, 6)]
+        assert {m.id for m in memory.recall("b", "New boat", fill=True).memories} >= {"new"}
+        assert memory.maintenance.doctor().findings == ()
 
 
 def test_new_tags_leave_the_index_as_it_is(memory: Hindsight) -> None:

@@ -12,19 +12,22 @@ import pytest
 from hindsight_integrations import (
     EmbeddingError,
     Entity,
+    ExtractionError,
     Hindsight,
+    HindsightError,
     InvalidInputError,
     Item,
     Memory,
     MemoryType,
     Message,
     Precision,
+    StoreLockedError,
 )
 from hindsight_integrations.results import SkipReason
 from hindsight_integrations.retain.enrichment import index_contexts
 from hindsight_integrations.retain.extraction import Fact, Passage
 from hindsight_integrations.retain.request import digest
-from hindsight_integrations.stores.base import MEMORY_ID, RECORD, VECTOR, MemoryRecord
+from hindsight_integrations.stores.base import MEMORY_ID, RECORD, VECTOR, ChangeSet, MemoryRecord
 
 MAY_8 = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
@@ -400,6 +403,26 @@ def test_a_batch_reports_what_failed_and_stores_the_rest(memory: Hindsight) -> N
     assert [failure.index for failure in result.failed] == [1, 3, 4]
     assert "blank" in str(result.failed[0].error)
     assert seen[-1] == (6, 6)
+
+
+@pytest.mark.parametrize(
+    ("error", "attempts"), [(StoreLockedError("held by another"), 1), (ExtractionError("one"), 7)]
+)
+def test_a_batch_is_halved_for_an_item_at_fault_and_not_while_the_store_is_away(
+    memory: Hindsight, monkeypatch: pytest.MonkeyPatch, error: HindsightError, attempts: int
+) -> None:
+    tried: list[ChangeSet] = []
+
+    def refuse(changes: ChangeSet) -> tuple[str, ...]:
+        tried.append(changes)
+        raise error
+
+    memory.retain("b", "Alice sings.")
+    monkeypatch.setattr(memory.runtime.graph, "apply", refuse)
+    result = memory.retain_many("b", [f"Boat {n} is red." for n in range(4)])
+    assert [each.index for each in result.failed] == [0, 1, 2, 3]
+    assert {type(each.error) for each in result.failed} == {type(error)}
+    assert len(tried) == attempts
 
 
 def test_the_later_version_of_a_document_in_one_batch_wins(memory: Hindsight) -> None:

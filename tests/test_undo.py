@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hindsight_integrations import Arm, Hindsight, InvalidInputError, MemoryNotFoundError, Settings
+from hindsight_integrations import (
+    Arm,
+    Hindsight,
+    InvalidInputError,
+    MemoryNotFoundError,
+    Message,
+    Settings,
+    SkipReason,
+)
 from hindsight_integrations.cli import app
 
 DAY = timedelta(days=1)
@@ -81,6 +89,44 @@ def test_when_the_time_is_over_it_is_deleted_and_its_document_with_it(
     assert [m.text for m in memory.memories.list("b", state="any").items] == [cats.text]
     assert memory.memories.history("b", bees.id) == []
     assert [each.id for each in memory.documents.list("b").items] == ["e"]
+
+
+def test_a_document_retained_again_within_its_time_is_stored_anew_and_stays(
+    memory: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"{BEES}\n\nBen keeps goats."
+    memory.retain("b", BEES, document_id="other")  # the same statement, which stays
+    first = memory.retain("b", text, document_id="d").stored
+    memory.forget("b", document_id="d", after=DAY)
+    again = memory.retain("b", text, document_id="d")
+    assert {m.text for m in again.stored} == {m.text for m in first}
+    assert {s.reason for s in again.skipped} <= {SkipReason.REPEATED}
+    with pytest.raises(MemoryNotFoundError):  # what was hidden has been replaced
+        memory.memories.get("b", first[0].id)
+    a_day_passes(monkeypatch)
+    assert memory.maintenance.purge("b") == 0
+    assert {BEES, "Ben keeps goats."} == {m.text for m in memory.memories.list("b").items}
+    assert memory.documents.get("b", "d")
+    assert memory.retain("b", text, document_id="d").skipped[0].reason is SkipReason.UNCHANGED
+
+
+def test_a_conversation_goes_on_while_its_forgotten_turns_wait(
+    memory: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = [("Ada", BEES), ("Ben", "I keep goats in Braga."), ("Ada", "My sister sails in Faro.")]
+    messages = [Message(speaker, said) for speaker, said in turns]
+    memory.retain_messages("b", messages[:2], session="s")
+    memory.forget("b", document_id="s", after=DAY)
+    memory.retain_messages("b", messages[1:], session="s")
+    goats, sister = memory.memories.list("b").items
+    assert ("goats" in goats.text, "sails" in sister.text) == (True, True)
+    (bees,) = memory.memories.list("b", state="any", text="bees").items
+    assert memory.memories.restore("b", bees.id).sources[0].position < sister.sources[0].position
+    memory.forget("b", document_id="s", after=DAY)
+    memory.memories.restore("b", sister.id)
+    a_day_passes(monkeypatch)
+    assert memory.maintenance.purge("b") == 2
+    assert [m.id for m in memory.memories.list("b", state="any").items] == [sister.id]
 
 
 @pytest.mark.parametrize("after", [timedelta(0), -DAY, 7, "a day", timedelta.max])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
-from hindsight_integrations import validation
+from hindsight_integrations import forks, validation
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.durable.queue import DeadLetter, Operation, ReplayQueue
@@ -102,6 +102,7 @@ class DurableRetain(ContextManaged):
         self._replayer = Replayer(self._queue, self._send, self._ask, backoff or Backoff())
         if self._memory is not None:
             self._memory.probes["queue"] = self._probe
+        forks.watch(self)
 
     @property
     def memory(self) -> Hindsight:
@@ -109,10 +110,13 @@ class DurableRetain(ContextManaged):
 
         Raises:
             StoreUnavailableError: it cannot be opened; see the `__cause__` of this error.
+            ClosedError: it was never opened, and this object was closed, or opened before this
+                process was forked.
         """
         with self._opening:
             if self._memory is None:
                 assert self._open is not None
+                self._queue.check_open()
                 try:
                     self._memory = self._open()
                 except Exception as error:
@@ -257,15 +261,27 @@ class DurableRetain(ContextManaged):
     def close(self) -> None:
         """Stop sending; whoever opens the queue next sends the rest. Idempotent.
 
-        An attempt in progress has a few seconds to finish; otherwise its retains are sent again,
-        but stored only once.
+        An attempt in progress has ten seconds to finish. After that, queue and memory are closed
+        when it ends; if the process ends before, its retains are sent again, but stored only once.
+        In a process that was forked, this does nothing.
         """
+        if self._queue.forked:
+            return
         if self._memory is not None:
             self._memory.probes.pop("queue", None)
-        if self._replayer.close():
-            self._queue.close()
+        self._replayer.close(self._finish)
+
+    def _finish(self) -> None:
+        """Close the queue, and the memory if it was opened here."""
+        self._queue.close()
+        with self._opening:
             if self._open is not None and self._memory is not None:
                 self._memory.close()
+
+    def after_fork(self) -> None:
+        """Let go of the parent's locks, in a process that was forked."""
+        self._opening = threading.Lock()
+        self._replayer.after_fork()
 
     def __repr__(self) -> str:
         return f"DurableRetain({str(self._queue.path)!r})"

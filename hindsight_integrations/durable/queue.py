@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
+from hindsight_integrations import forks, validation
 from hindsight_integrations.errors import (
     ClosedError,
+    ForkedError,
     InvalidInputError,
     SchemaVersionError,
     StoreLockedError,
@@ -147,6 +149,7 @@ class ReplayQueue:
 
     Attributes:
         identity: a name of 16 letters and digits that no other file has, and that this one keeps.
+        forked: True in a process that was forked after the queue was opened.
 
     Raises:
         InvalidInputError: the file is another program's.
@@ -159,6 +162,7 @@ class ReplayQueue:
         self.path = Path(path).expanduser().absolute()
         self._guard = threading.Lock()
         self._closed = False
+        self.forked = False
         self._writer = FileLock(
             f"{self.path}.lock", timeout=BUSY_SECONDS, mode=PRIVATE, thread_local=False
         )
@@ -174,6 +178,7 @@ class ReplayQueue:
             except BaseException:
                 self._connection.close()
                 raise
+        forks.watch(self)
 
     # Adding and sending
 
@@ -223,7 +228,7 @@ class ReplayQueue:
             cursor.execute(
                 f"INSERT INTO set_aside ({_COLUMNS}, set_aside_at, reason) "
                 f"SELECT {_COLUMNS}, ?, ? FROM waiting WHERE number = ?",
-                (utc_now().isoformat(), reason, operation.number),
+                (utc_now().isoformat(), validation.text(reason, "reason"), operation.number),
             )
             cursor.execute("DELETE FROM waiting WHERE number = ?", (operation.number,))
 
@@ -252,8 +257,25 @@ class ReplayQueue:
 
     # Processes
 
+    def check_open(self) -> None:
+        """Raise `ClosedError` if the queue was closed, or opened before the process was forked."""
+        if self.forked:
+            raise ForkedError(
+                f"the queue {str(self.path)!r} was opened before its process was forked into "
+                f"process {os.getpid()}; open it after forking"
+            )
+        if self._closed:
+            raise ClosedError(f"the queue {str(self.path)!r} was closed; open it again")
+
+    def after_fork(self) -> None:
+        """Let go of the parent's connection and locks, in a process that was forked."""
+        self.forked = True
+        self._guard = threading.Lock()
+        forks.never_free(self._connection)
+
     def claim(self) -> bool:
         """Try to become the one object that sends, until `close` or the end of the process."""
+        self.check_open()
         with self._errors():
             try:
                 self._sender.acquire()
@@ -264,8 +286,10 @@ class ReplayQueue:
     def close(self) -> None:
         """Close the file and let another process send; waiting operations stay.
 
-        A second call does nothing.
+        A second call does nothing, nor does one in a forked process.
         """
+        if self.forked:
+            return
         with self._errors(), self._guard, self._writer:
             self._closed = True
             self._connection.close()
@@ -298,8 +322,7 @@ class ReplayQueue:
 
     def _empty_log(self) -> None:
         """Empty the write-ahead log, which still holds what was acknowledged, unless it is read."""
-        with self._errors(), self._guard, self._writer:
-            self._check_open()
+        with self._guarded(), self._writer:
             try:
                 self._connection.execute("PRAGMA busy_timeout = 0")
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -307,15 +330,19 @@ class ReplayQueue:
                 self._connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Cursor]:
+    def _guarded(self) -> Iterator[None]:
         with self._errors(), self._guard:
-            self._check_open()
+            self.check_open()
+            yield
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Cursor]:
+        with self._guarded():
             yield self._connection.cursor()
 
     @contextmanager
     def _writing(self, synchronous: str = "FULL") -> Iterator[sqlite3.Cursor]:
-        with self._errors(), self._guard, self._writer:
-            self._check_open()
+        with self._guarded(), self._writer:
             self._connection.execute(f"PRAGMA synchronous = {synchronous}")
             try:
                 self._connection.execute("BEGIN IMMEDIATE")  # inside: Ctrl-C is raised after it
@@ -323,10 +350,6 @@ class ReplayQueue:
                 self._connection.execute("COMMIT")
             finally:
                 self._connection.rollback()
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ClosedError(f"the queue {str(self.path)!r} was closed; open it again")
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -16,18 +16,16 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import TypeAlias
 
+from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import within
 from hindsight_integrations.durable.queue import Operation, ReplayQueue, together
 from hindsight_integrations.errors import (
-    ClosedError,
+    OUTAGES,
     ConflictError,
     EmbedderMismatchError,
     HindsightError,
     InvalidInputError,
     NotFoundError,
-    SchemaVersionError,
-    StoreCorruptError,
-    StoreLockedError,
     StoreUnavailableError,
 )
 from hindsight_integrations.models import utc_now
@@ -100,19 +98,12 @@ class Fault(Enum):
     """A model, another writer or a bug: send `TRIES` times, then treat as its own."""
 
 
-_AWAY = (
-    StoreUnavailableError,
-    StoreLockedError,
-    StoreCorruptError,
-    SchemaVersionError,
-    ClosedError,
-)
 _OWN = (InvalidInputError, NotFoundError, ConflictError, EmbedderMismatchError)
 
 
 def classify_error(error: Exception) -> Fault:
     """Return the cause of `error`, raised by a retain."""
-    if isinstance(error, _AWAY):
+    if isinstance(error, OUTAGES):
         return Fault.AWAY
     return Fault.OWN if isinstance(error, _OWN) else Fault.UNCLEAR
 
@@ -147,6 +138,8 @@ class ReplayState:
         next_attempt: when the store is tried again, after a failure.
         last_error: why the last attempt failed; None once one has succeeded.
         away: True while the store can take no retain and answer no question.
+        stopped: True if the thread that sends was ended from outside, as by `sys.exit` in an
+            extractor; open the queue anew.
     """
 
     waiting: int
@@ -157,11 +150,12 @@ class ReplayState:
     next_attempt: datetime | None
     last_error: str | None
     away: bool = False
+    stopped: bool = False
 
     @property
     def ok(self) -> bool:
-        """True if the last attempt succeeded and nothing was set aside."""
-        return not self.failures and not self.set_aside
+        """True if the last attempt succeeded, nothing was set aside, and the thread runs."""
+        return not self.failures and not self.set_aside and not self.stopped
 
     def __str__(self) -> str:
         parts = [f"waiting: {self.waiting}"]
@@ -171,6 +165,8 @@ class ReplayState:
             parts.append(f"set aside: {self.set_aside}")
         if not self.sending:
             parts.append("another process sends")
+        if self.stopped:
+            parts.append("the thread that sends has ended; open the queue anew")
         if self.last_error is not None:
             parts.append(f"the last attempt failed: {self.last_error}")
         return ", ".join(parts)
@@ -197,6 +193,8 @@ class Replayer:
         self._calls: dict[int, Call] = {}
         self._sending = queue.claim()
         self._closing = False
+        self._ended = False
+        self._finish: Callable[[], None] | None = None
         self._prompt = True  # the last attempt succeeded in time: callers may wait
         self._away = False
         self._answered_at = -RECENT
@@ -220,7 +218,7 @@ class Replayer:
             added = self._queue.add(bank_id, submissions)
             call = Call(added, {operation.number for operation in added})
             self._turn.notify_all()
-            if self._sending and self._prompt and not self._closing:
+            if self._sending and self._prompt and not self._closing and not self._ended:
                 self._calls |= dict.fromkeys(call.waiting, call)
                 try:
                     if not self._turn.wait_for(lambda: self._is_over(call), patience):
@@ -237,7 +235,7 @@ class Replayer:
             self._turn.notify_all()
             while self._queue.extent().waiting or self._away:
                 left = until - time.monotonic()
-                if left <= 0 or self._closing:
+                if left <= 0 or self._closing or self._ended:
                     return False
                 self._turn.wait(min(left, LOOK))
         return True
@@ -254,8 +252,9 @@ class Replayer:
                 sending=self._sending,
                 failures=self._failures,
                 next_attempt=utc_now() + timedelta(seconds=left) if left > 0 else None,
-                last_error=str(self._error) if self._error else None,
+                last_error=validation.well_formed(str(self._error)) if self._error else None,
                 away=self._away,
+                stopped=self._ended and not self._closing,
             )
 
     def is_available(self, deadline: float) -> bool:
@@ -265,7 +264,11 @@ class Replayer:
 
         Args:
             deadline: seconds that it has to answer.
+
+        Raises:
+            ClosedError: the queue was closed, or opened before this process was forked.
         """
+        self._queue.check_open()
         with self._turn:
             if self._away:
                 return False
@@ -292,14 +295,26 @@ class Replayer:
                 self._put_off(error, away=True)
         return is_away
 
-    def close(self) -> bool:
-        """Stop sending; return True if no attempt is in progress any more."""
+    def close(self, finish: Callable[[], None]) -> None:
+        """Stop sending, and call `finish`: now, or when the attempt in progress has ended.
+
+        The attempt has ten seconds to end before this returns; later the thread calls `finish`.
+        """
         with self._turn:
             self._closing = True
             self._calls.clear()
             self._turn.notify_all()
         self._thread.join(_LAST_ATTEMPT)
-        return not self._thread.is_alive()
+        with self._turn:
+            if not self._ended:
+                self._finish = finish
+                return
+        finish()
+
+    def after_fork(self) -> None:
+        """Let go of the parent's lock, in a process that was forked: it may be held for ever."""
+        self._turn = threading.Condition()
+        self._calls.clear()
 
     # Callers; all below runs with `_turn` held, or takes it
 
@@ -321,11 +336,34 @@ class Replayer:
     # The thread
 
     def _run(self) -> None:
-        while not self._closing:
-            try:
-                self._step()
-            except HindsightError as error:  # the queue's own file
-                self._put_off(error)
+        try:
+            while not self._closing:
+                self._step_safely()
+        finally:
+            with self._turn:
+                self._ended = True
+                self._calls.clear()
+                self._turn.notify_all()
+                finish = self._finish
+            if finish is not None:
+                self._finish_late(finish)
+
+    def _step_safely(self) -> None:
+        """Take a step; after an error, whichever it is, put off the next attempt."""
+        try:
+            self._step()
+        except HindsightError as error:  # the queue's own file
+            self._put_off(error)
+        except Exception as error:
+            log.exception("unexpected error while sending queued retains")
+            self._put_off(error)
+
+    def _finish_late(self, finish: Callable[[], None]) -> None:
+        """Close what `close` could not, in its caller's place."""
+        try:
+            finish()
+        except Exception:
+            log.exception("the queue and its memory could not be closed")
 
     def _step(self) -> None:
         with self._turn:

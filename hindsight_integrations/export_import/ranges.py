@@ -23,6 +23,9 @@ MOST_TEXT = 2_000_000
 MOST_NAMED = 100_000
 """Names, tags, times or metadata of a memory, or items of any list: no text holds so many."""
 
+MOST_ENTITIES = 1000
+"""Entities of a memory: more than a text of theirs names, and few enough to count each pair."""
+
 MOST_LABEL = 256
 """Characters of an action, a kind and the name of a field."""
 
@@ -122,5 +125,7 @@ def _check_record(record: MemoryRecord) -> None:
 def _check_memory(memory: Memory) -> None:
     if memory.confidence is not None and not 0 <= memory.confidence <= 1:
         raise ValueError(f"a confidence is {memory.confidence}; it must be from 0 to 1")
+    if (count := len(memory.entities)) > MOST_ENTITIES:
+        raise ValueError(f"a memory has {count:,} entities; at most {MOST_ENTITIES:,} are allowed")
     if not memory.text.strip():
         raise ValueError("a memory has no text")

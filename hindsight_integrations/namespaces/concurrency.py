@@ -15,7 +15,11 @@ T = TypeVar("T")
 
 
 def change(
-    runtime: Runtime, bank_id: str, make: Callable[[StoredBank], tuple[ChangeSet, T]]
+    runtime: Runtime,
+    bank_id: str,
+    make: Callable[[StoredBank], tuple[ChangeSet, T]],
+    *,
+    any_embedder: bool = False,
 ) -> tuple[T, tuple[str, ...]]:
     """Compute and apply a change set; retry if the bank changed in between.
 
@@ -23,6 +27,7 @@ def change(
         runtime: the parts of the client.
         bank_id: the bank to change.
         make: reads the bank under its lock, and returns the change set and another value.
+        any_embedder: change it even if its vectors come from another embedder.
 
     Returns:
         The other value of `make`, and the ids of the memories deleted.
@@ -30,10 +35,11 @@ def change(
     Raises:
         StoreError: other processes kept changing the bank; nothing was changed.
     """
+    read = runtime.stored_bank if any_embedder else runtime.bank
     overtaken: OvertakenError | None = None
     for _ in attempts():
-        with runtime.lock(runtime.bank(bank_id).key):
-            bank = runtime.bank(bank_id)  # read before all that is read of it
+        with runtime.lock(read(bank_id).key):
+            bank = read(bank_id)  # read before all that is read of it
             changes, made = make(bank)
             try:
                 gone = runtime.graph.apply(replace(changes, version=bank.version))

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import chain
 
 from hindsight_integrations.errors import InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.history import Change
 from hindsight_integrations.models import Memory, utc_now
 from hindsight_integrations.reflect.conclusions import rewritten
 from hindsight_integrations.retain.caller_ids import changes_between
+from hindsight_integrations.retain.hidden import FORGET, WITH_DOCUMENT, changes_that_hid
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
     DOCUMENT,
-    HISTORY,
     RECORD,
     ChangeSet,
     GraphStore,
@@ -27,10 +28,6 @@ from hindsight_integrations.stores.base import (
 from hindsight_integrations.stores.common import is_conclusion, read_one
 from hindsight_integrations.stores.soundness import unreadable
 from hindsight_integrations.validation import shown
-
-FORGET, RESTORE = "forget", "restore"
-_WITH = "document"
-"""Field of the history of a hidden memory: the document that goes when the time is over."""
 
 
 def end_of_grace(after: object) -> datetime:
@@ -78,14 +75,15 @@ def hiding(
         history += (change for change in differing if change.field != "expires_at")
         history.append(Change(id, FORGET, "expires_at", _text(old.expires_at), _text(until), now))
         if document_id is not None:
-            history.append(Change(id, FORGET, _WITH, document_id, None, now))
+            history.append(Change(id, FORGET, WITH_DOCUMENT, document_id, None, now))
     changes = ChangeSet(
         bank_id,
         replaced=tuple(records.values()),
         history=tuple(history),
         mark_consolidated=tuple(id for id in records if is_conclusion(records[id].memory)),
     )
-    return rewritten(runtime.reflecting, bank, set(records), records).joined_to(changes)
+    _, reflecting = runtime.removing_from(bank)
+    return rewritten(reflecting, bank, set(records), records).joined_to(changes)
 
 
 def shown_again(graph: GraphStore, memory: Memory) -> Memory:
@@ -95,8 +93,8 @@ def shown_again(graph: GraphStore, memory: Memory) -> Memory:
         MemoryNotFoundError: it was hidden, and the time to restore it is over.
     """
     valid = replace(memory, invalidated_at=None, invalidated_because=None)
-    hidden = _hidden(graph, memory.bank_id, memory.id)
-    if not hidden:
+    hidden = changes_that_hid(graph, memory.bank_id, [memory.id]).get(memory.id)
+    if hidden is None:
         return valid
     if memory.expires_at is not None and memory.expires_at <= utc_now():
         raise MemoryNotFoundError(
@@ -114,20 +112,9 @@ def shown_again(graph: GraphStore, memory: Memory) -> Memory:
 
 def documents_of(graph: GraphStore, bank_id: str, ids: Sequence[str]) -> list[str]:
     """Return the documents that go with hidden memories whose time is over."""
-    named = (change for id in ids for change in _hidden(graph, bank_id, id))
-    documents = dict.fromkeys(each.old for each in named if each.field == _WITH and each.old)
+    hid = chain.from_iterable(changes_that_hid(graph, bank_id, ids).values())
+    documents = dict.fromkeys(each.old for each in hid if each.field == WITH_DOCUMENT and each.old)
     return [id for id in documents if read_one(graph, bank_id, DOCUMENT, id, None)]
-
-
-def _hidden(graph: GraphStore, bank_id: str, memory_id: str) -> list[Change]:
-    """Return what the history says of the hiding of a memory; nothing if it is not hidden."""
-    hidden: list[Change] = []
-    for change in read_one(graph, bank_id, HISTORY, memory_id, ()):
-        if change.action == RESTORE:
-            hidden.clear()
-        elif change.action == FORGET:
-            hidden.append(change)
-    return hidden
 
 
 def _text(time: datetime | None) -> str | None:

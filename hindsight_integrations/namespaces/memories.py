@@ -32,12 +32,7 @@ from hindsight_integrations.models import (
 )
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.namespaces.expiry import renewed
-from hindsight_integrations.namespaces.grace import (
-    RESTORE,
-    end_of_grace,
-    hiding,
-    shown_again,
-)
+from hindsight_integrations.namespaces.grace import end_of_grace, hiding, shown_again
 from hindsight_integrations.namespaces.selection import (
     SELECTION,
     SelectionOptions,
@@ -56,6 +51,7 @@ from hindsight_integrations.retain.caller_ids import (
 )
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.guard import guarded_memory
+from hindsight_integrations.retain.hidden import RESTORE
 from hindsight_integrations.retain.ready_made import (
     MadeRecord,
     checked_memory,
@@ -228,12 +224,11 @@ class Memories:
         said_at = validation.timestamp("mentioned_at", mentioned_at, zone)
         is_nobody = speaker is None or (isinstance(speaker, str) and not speaker)
         who = None if is_nobody else validation.label("speaker", speaker)
-        names = None if entities is None else validation.items("entities", entities)
         ends_at = expires_at
         if ends_at is not UNCHANGED and ends_at is not None:
             ends_at = as_datetime(validation.timestamp("expires_at", ends_at, zone))
         pin = None if pinned is None else validation.flag("pinned", pinned)
-        mentioned = names and tuple(validation.label("an entity", name) for name in names)
+        mentioned = None if entities is None else validation.entities(entities)
 
         def corrected(old: Memory) -> Memory:
             is_pinned = old.pinned if pin is None else pin
@@ -516,7 +511,7 @@ def forget(
     dry_run: bool = False,
 ) -> Forgotten:
     """Delete memories, by id, with a document or by filter; see `Hindsight.forget`."""
-    runtime.bank(validation.bank_id(bank_id))
+    runtime.stored_bank(validation.bank_id(bank_id))
     validation.flag("dry_run", dry_run)
     until = None if after is None else end_of_grace(after)
     if document_id is not None:
@@ -537,13 +532,14 @@ def forget(
         return hiding(runtime, bank, named, document_id, until), Forgotten(named, until=until)
 
     if dry_run:
-        bank = runtime.bank(bank_id)
+        bank = runtime.stored_bank(bank_id)
         with runtime.lock(bank.key):
             return make(bank)[1]
-    told, gone = change(runtime, bank_id, make)
+    told, gone = change(runtime, bank_id, make, any_embedder=True)
     if told.until is None:
         return Forgotten(gone)
-    runtime.reflect_later(bank_id)
+    if runtime.fits(runtime.stored_bank(bank_id)):
+        runtime.reflect_later(bank_id)
     return told
 
 
@@ -583,8 +579,9 @@ def _forgetting(
     stated = () if document_id is None else _only_in(runtime, bank_id, document_id)
     chosen = list(dict.fromkeys([*wanted, *stated]))
     leaving = set(chosen)
-    rewrite = rewritten(runtime.reflecting, bank, leaving, forgetting=True)
-    replies = list(without_question(runtime.retaining, bank_id, leaving))
+    retaining, reflecting = runtime.removing_from(bank)
+    rewrite = rewritten(reflecting, bank, leaving, forgetting=True)
+    replies = list(without_question(retaining, bank_id, leaving))
     changed = {record.memory.id: record.memory for record in rewrite.records}
     models = retold(graph, bank.bank, leaving | {*rewrite.removed}, changed, runtime.tokenizer)
     changes = ChangeSet(
@@ -592,7 +589,7 @@ def _forgetting(
         remove_memories=tuple(wanted),
         remove_documents=documents,
         entities=tuple(entity for reply in replies for entity in reply.created),
-        names=tuple(names_left(runtime.retaining, bank_id, leaving)),
+        names=tuple(names_left(retaining, bank_id, leaving)),
         replaced=tuple(reply.record for reply in replies),
         mental_models=models,
     )

@@ -26,7 +26,7 @@ def purge(runtime: Runtime, bank_id: str) -> int:
     A memory that a pinned conclusion rests on is kept, hidden, as its evidence, unless it was
     forgotten.
     """
-    bank = runtime.bank(bank_id)
+    bank = runtime.stored_bank(bank_id)
     with runtime.lock(bank.key):
         filter = MemoryFilter(now=None, include_invalid=True, expired_by=utc_now())
         expired = runtime.graph.find_ids(bank_id, filter, MOST_MEMORIES) or []
@@ -67,7 +67,7 @@ def _keep_purging(
 def _purge_all(runtime: Runtime) -> None:
     try:
         for stored in runtime.graph.list_banks(expired_by=utc_now()):
-            if stored.embedder == runtime.stamp and not runtime.closing.is_set():
+            if not runtime.closing.is_set():
                 with acting_as(ENGINE, "expired"):
                     purge(runtime, stored.bank.id)
     except ClosedError:

@@ -269,7 +269,7 @@ def titles_differ(a: Name, b: Name) -> bool:
 
 def _title(name: Name) -> str:
     """Return the title of a name in one spelling: "doctor" for "Dr."."""
-    return _SAME_TITLE.get(name.title, name.title)
+    return str(_SAME_TITLE.get(name.title, name.title))
 
 
 def _titles_agree(a: Name, b: Name) -> bool:

@@ -92,6 +92,23 @@ class TextEncoder:
         return checked(vectors, len(texts), self.embedder.dimension, self.embedder.id)
 
 
+@dataclass(frozen=True, slots=True)
+class StandInEmbedder:
+    """Gives every text the same vector, in place of an embedder that is not at hand.
+
+    A search by meaning does not find such a text, except by chance; the others do.
+    """
+
+    id: str
+    dimension: int
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+        """Return one unit vector per text, all of them equal."""
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        vectors[:, 0] = 1.0
+        return vectors
+
+
 def _asked(tokens: TokenEncoder, text: str) -> tuple[Encoded, TokenMatrix]:
     encoded = encoded_query(tokens, text)
     projection = projection_of(tokens)

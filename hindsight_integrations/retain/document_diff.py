@@ -7,7 +7,7 @@ to have been changed meanwhile, and never under the bank's lock.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,8 +26,16 @@ from hindsight_integrations.retain.enrichment import indexed_text
 from hindsight_integrations.retain.extraction import Extractor, Fact, Passage
 from hindsight_integrations.retain.extractors import ExtractedFacts, extract_all
 from hindsight_integrations.retain.guard import BeforeRetain
+from hindsight_integrations.retain.hidden import hidden_with
 from hindsight_integrations.retain.mentions import candidate_names
-from hindsight_integrations.retain.request import Stamp, Submission, Turn, digest, turn_digest
+from hindsight_integrations.retain.request import (
+    Stamp,
+    Submission,
+    Turn,
+    UpdateMode,
+    digest,
+    turn_digest,
+)
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import (
     DOCUMENT,
@@ -355,15 +363,47 @@ def _compare(
     if stored is not None:
         check_records(bank_id, {stored.id: False}, {stored.id: stored.is_record})
     is_conversation = _holds_conversation(deps.graph, bank_id, stored, submission)
-    old = (
-        read_one(deps.graph, bank_id, DOCUMENT_CHUNKS, submission.document_id, ()) if stored else []
-    )
+    if stored is None:
+        old, hidden = [], []
+    else:
+        reading = deps.alongside(partial(hidden_with, deps.graph, bank_id, stored.id))
+        old = list(read_one(deps.graph, bank_id, DOCUMENT_CHUNKS, stored.id, ()))
+        hidden = reading()
+    forgotten = {source.chunk_id for memory in hidden for source in memory.sources}
+    shown = [chunk for chunk in old if chunk.id not in forgotten]
     plan = plan_replacement if submission.mode == "replace" else plan_addition
     if submission.is_window:
         plan = plan_window
-    changes = plan(old, [chunk.fingerprint for chunk in chunks])
-    last = old[-1] if old else None
+    given = [chunk.fingerprint for chunk in chunks]
+    changes = plan(shown, given)
+    if forgotten:
+        changes = _beside_forgotten(changes, old, forgotten, given, submission.mode)
+    last = shown[-1] if shown else None
     return DocumentDiff(submission, stored, is_conversation, last, chunks, changes)
+
+
+def _beside_forgotten(
+    plan: Plan,
+    stored: Sequence[Chunk],
+    forgotten: Set[str | None],
+    given: Collection[str],
+    mode: UpdateMode,
+) -> Plan:
+    """Return a plan made without the chunks that were forgotten and wait for their deletion.
+
+    What is given again is stored anew, in place of what waits: else the deletion would take it
+    along. An addition leaves the others, which may be restored, and goes behind them.
+    """
+    waiting = [chunk for chunk in stored if chunk.id in forgotten]
+    if mode == "replace":
+        return replace(plan, removed=(*plan.removed, *waiting))
+    shown = [chunk.position for chunk in stored if chunk.id not in forgotten]
+    further = stored[-1].position - (shown[-1] if shown else 0)
+    return Plan(
+        tuple((index, position + further) for index, position in plan.added),
+        plan.kept,
+        (*plan.removed, *(chunk for chunk in waiting if chunk.fingerprint in given)),
+    )
 
 
 def _holds_conversation(

@@ -17,7 +17,7 @@ from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import Annotation, NamedSpan
-from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.normalization import MARKS, entity_norm
 from hindsight_integrations.retain import name_kinds
 from hindsight_integrations.retain.name_kinds import is_first_name
 from hindsight_integrations.retain.name_words import (
@@ -608,7 +608,7 @@ def unspaced_names(text: str) -> Iterator[NameSpan]:
 LONGEST_NAME = 4
 """Words of the longest known name that is searched."""
 
-_WORD = re.compile(r"(?:#(?=\d))?[^\W_]+[+#]*")
+_WORD = re.compile(rf"(?:#(?=\d))?[^\W_]+(?:[{MARKS}]+[^\W_]*)*[+#]*")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
 _LONGEST_UNSPACED = 8
 """Characters of the longest known name searched in a script without spaces."""
@@ -693,9 +693,9 @@ def _known(
         if word.lower not in CAN_BE_ORDINARY or proper[index]:
             yield span
         elif word.lower in _WORDS["calendar"] and word.is_capital and not word.opens:
-            before = words[index - 1].lower if index else ""
+            word_before = words[index - 1].lower if index else ""
             if (
-                before not in _WORDS["before_times"]
+                word_before not in _WORDS["before_times"]
                 and not text[word.end : word.end + 2].strip().isdigit()
             ):
                 yield span

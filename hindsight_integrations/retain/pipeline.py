@@ -17,11 +17,14 @@ import numpy as np
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import (
+    OUTAGES,
     BankNotFoundError,
     ConflictError,
+    EmbedderMismatchError,
     HindsightError,
     InvalidInputError,
     NotFoundError,
+    StoreCorruptError,
     StoreError,
 )
 from hindsight_integrations.models import (
@@ -526,15 +529,29 @@ def _groups(
 def _store_batch(
     deps: RetainDependencies, bank: StoredBank, group: Sequence[tuple[int, Submission]]
 ) -> RetainResult:
-    """Store a batch; if it fails, its halves, down to the item that is at fault."""
+    """Store a batch; if it fails, its halves, down to the item that is at fault.
+
+    If the store or the bank is at fault, the batch fails as a whole.
+    """
     try:
         return retain(deps, bank, [submission for _, submission in group])
     except HindsightError as error:
-        if len(group) == 1:
-            return RetainResult(bank.bank.id, failed=(Failed(group[0][0], error),))
+        if len(group) == 1 or _is_of_all(error):
+            failed = tuple(Failed(index, error) for index, _ in group)
+            return RetainResult(bank.bank.id, failed=failed)
     middle = len(group) // 2
     halves = group[:middle], group[middle:]
     return RetainResult.merged(bank.bank.id, [_store_batch(deps, bank, half) for half in halves])
+
+
+def _is_of_all(error: HindsightError) -> bool:
+    """Return True if every item of the bank would meet this error.
+
+    What is damaged may be no more than a memory that one item repeats.
+    """
+    if isinstance(error, StoreCorruptError):
+        return False
+    return isinstance(error, (*OUTAGES, BankNotFoundError, EmbedderMismatchError))
 
 
 def submission_of(deps: RetainDependencies, bank_id: str, item: Item) -> Submission:

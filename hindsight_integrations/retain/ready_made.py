@@ -128,7 +128,6 @@ def checked_memory(memory: object, max_chars: int) -> Memory:
     """
     if not isinstance(memory, Memory):
         raise InvalidInputError(f"memory is {validation.shown(memory)}; give a Memory")
-    named = validation.items("memory.entities", memory.entities, "a tuple of names")
     sources = validation.instances("memory.sources", memory.sources, Source)
     return replace(
         memory,
@@ -139,7 +138,7 @@ def checked_memory(memory: object, max_chars: int) -> Memory:
         mentioned_at=as_datetime(validation.timestamp("memory.mentioned_at", memory.mentioned_at)),
         speaker=None if memory.speaker is None else validation.label("speaker", memory.speaker),
         context=_text("memory.context", memory.context, validation.MAX_CONTEXT),
-        entities=tuple(validation.label("an entity", name) for name in named),
+        entities=validation.entities(memory.entities, "memory.entities"),
         tags=validation.tags(memory.tags),
         metadata=validation.metadata(memory.metadata),
         confidence=validation.confidence(memory.confidence),

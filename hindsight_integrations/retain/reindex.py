@@ -43,6 +43,7 @@ from hindsight_integrations.stores.base import (
     OvertakenError,
     StagedVector,
     StoredBank,
+    UnstagedError,
 )
 from hindsight_integrations.stores.common import (
     SCAN_PAGE,
@@ -281,17 +282,42 @@ def reindex(
     stamp: EmbedderStamp,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Compute all vectors of a bank again, under its lock; see `Maintenance.reindex`."""
-    memory_ids = list(deps.graph.scan(bank_id, MEMORY_ID))
-    for start in range(0, len(memory_ids), deps.settings.batch_size):
-        batch = memory_ids[start : start + deps.settings.batch_size]
-        texts = _with_terms(deps, bank_id, batch)
-        deps.graph.apply(ChangeSet(bank_id, staged=_staged(deps, texts, stamp)))
-        if progress is not None:
-            progress(start + len(batch), len(memory_ids))
-    deps.graph.update_bank(bank_id, embedder=stamp)
+    """Compute all vectors of a bank again, under its lock; see `Maintenance.reindex`.
+
+    What other processes store or change meanwhile is computed in further rounds.
+
+    Raises:
+        StoreError: other processes never left the bank alone.
+    """
+    waiting = list(deps.graph.scan(bank_id, MEMORY_ID))
+    seen = set(waiting)
+    done = 0
+    unstaged: UnstagedError | None = None
+    for _ in attempts():
+        for start in range(0, len(waiting), deps.settings.batch_size):
+            batch = waiting[start : start + deps.settings.batch_size]
+            texts = _with_terms(deps, bank_id, batch)
+            deps.graph.apply(ChangeSet(bank_id, staged=_staged(deps, texts, stamp)))
+            done += len(batch)
+            if progress is not None:
+                progress(done, done + len(waiting) - start - len(batch))
+        try:
+            deps.graph.update_bank(bank_id, embedder=stamp)
+            break
+        except UnstagedError as error:
+            unstaged, waiting = error, list(error.memory_ids)
+            seen |= {*waiting}
+    else:
+        raise _never_left_alone(bank_id) from unstaged
     deps.flush(None)  # the bank has another key now: its old collection goes, and a new one is made
-    return len(memory_ids)
+    return len(seen)
+
+
+def _never_left_alone(bank_id: str) -> StoreError:
+    return StoreError(
+        f"other processes kept changing memories of bank {bank_id!r} while it was being "
+        "reindexed; its vectors are unchanged, try again"
+    )
 
 
 def _indexed(
@@ -350,10 +376,7 @@ def _with_terms(
             return texts
         except OvertakenError as error:
             overtaken = error
-    raise StoreError(
-        f"other processes kept changing memories of bank {bank_id!r} while it was being "
-        "reindexed; its vectors are unchanged, try again"
-    ) from overtaken
+    raise _never_left_alone(bank_id) from overtaken
 
 
 def _staged(

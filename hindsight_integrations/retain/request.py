@@ -434,10 +434,7 @@ def _stamp(item: Item, zone: tzinfo) -> Stamp:
         ),
         metadata=validation.metadata(item.metadata),
         tags=validation.tags(item.tags),
-        entities=tuple(
-            validation.label("an entity", name)
-            for name in validation.items("entities", item.entities, "a list of names")
-        ),
+        entities=validation.entities(item.entities),
         type=None if item.type is None else validation.memory_type(item.type),
         confidence=validation.confidence(item.confidence),
         expires_at=None if expires_at is None else as_datetime(expires_at),

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_integrations.acting import Acting, acting
-from hindsight_integrations.errors import ConflictError
+from hindsight_integrations.errors import ConflictError, StoreError
 from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
     Bank,
@@ -56,6 +56,14 @@ Vector: TypeAlias = NDArray[np.float32]
 
 class OvertakenError(ConflictError):
     """Another writer was quicker: the state a change set was built from has changed. Rebuild it."""
+
+
+class UnstagedError(StoreError):
+    """A change of embedder lacks vectors: embed and stage the memories `memory_ids`, and repeat."""
+
+    def __init__(self, *args: object, memory_ids: Sequence[str] = ()) -> None:
+        super().__init__(*args)
+        self.memory_ids = tuple(memory_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,7 +457,7 @@ class GraphStore(Protocol):
 
         Raises:
             BankExistsError: another bank has the new id.
-            StoreError: a memory has no vector staged with `embedder`.
+            UnstagedError: a memory has no vector staged with `embedder`.
         """
 
     def delete_bank(self, bank_id: str) -> None:

@@ -53,6 +53,7 @@ from hindsight_integrations.stores.base import (
     Place,
     StoredBank,
     StoreFault,
+    UnstagedError,
     Vector,
 )
 from hindsight_integrations.timespan import as_utc
@@ -147,11 +148,12 @@ def check_exists(bank_id: str, ids: Sequence[str], existing: Collection[str]) ->
         )
 
 
-def no_staged_vector(bank_id: str, lacking: int, embedder_id: str) -> str:
-    """Return the message for memories that have no staged vector."""
-    return (
-        f"{lacking} memories of bank {bank_id!r} have no vector of {embedder_id!r} put aside; "
-        "embed and stage them first"
+def no_staged_vector(bank_id: str, lacking: Sequence[str], embedder_id: str) -> UnstagedError:
+    """Return the error for memories that have no staged vector."""
+    return UnstagedError(
+        f"{len(lacking)} memories of bank {bank_id!r} have no vector of {embedder_id!r} put "
+        "aside; embed and stage them first",
+        memory_ids=lacking,
     )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -13,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_integrations import (
+    ClosedError,
     EmbedderMismatchError,
     ExtractionError,
     Hindsight,
@@ -20,7 +24,7 @@ from hindsight_integrations import (
     Settings,
     StoreUnavailableError,
 )
-from hindsight_integrations.durable import Backoff, DurableRetain, ReplayQueue
+from hindsight_integrations.durable import Backoff, DurableRetain, ReplayQueue, replayer
 from hindsight_integrations.durable.replayer import BATCH, TRIES
 from hindsight_integrations.models import utc_now
 from hindsight_integrations.retain.extraction import Fact, Passage, SentenceExtractor
@@ -225,6 +229,104 @@ def test_a_failure_that_stays_is_set_aside(moody: Callable[[int], Hindsight], qu
         assert durable.drain()
         assert ["Boat 5" in each.written for each in durable.set_aside()] == [True]
     assert len(texts(memory)) == 8
+
+
+def raising(error: BaseException) -> Hindsight:
+    """Return a memory whose extractor raises an error for each text with a poison."""
+
+    def extractor(passage: Passage) -> list[str]:
+        if "poison" in passage.text:
+            raise error
+        return [passage.text]
+
+    return Hindsight.in_memory(extractor=extractor, settings=Settings(consolidate=False))
+
+
+def test_an_error_with_half_a_character_stops_nothing(
+    queue: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replayer.log, "disabled", True)  # xdist cannot send such a text
+    broken = RuntimeError("the model replied \ud83d and broke off")
+    with (
+        raising(broken) as memory,
+        DurableRetain(memory, queue, patience=0.01, backoff=SOON) as durable,
+    ):
+        durable.retain("b", "A poison is red.")
+        assert durable.drain()
+        assert "replied \ufffd and" in durable.set_aside()[0].reason
+        durable.retain("b", "Boat 1 is red.")
+        assert durable.drain()
+        assert texts(memory) == ["Boat 1 is red."]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_an_extractor_ends_is_told(queue: Path) -> None:
+    with (
+        raising(SystemExit(1)) as memory,
+        DurableRetain(memory, queue, patience=60, backoff=SOON) as durable,
+    ):
+        assert durable.retain("b", "A poison is red.").queued
+        assert durable.retain("b", "Boat 1 is red.").queued
+        assert not durable.drain()
+        state = durable.state()
+        assert (state.stopped, state.ok, state.waiting) == (True, False, 2)
+        assert "open the queue anew" in str(durable.health())
+
+
+def test_what_close_leaves_to_an_attempt_in_progress_is_closed_when_it_ends(
+    folder: Path, queue: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(passage: Passage) -> list[str]:
+        begun.set()
+        go_on.wait(60)
+        return [passage.text]
+
+    monkeypatch.setattr("hindsight_integrations.durable.replayer._LAST_ATTEMPT", 0.01)
+    durable = DurableRetain(lambda: opened(folder, extractor=slow), queue, patience=0.01)
+    durable.retain("b", "Boat 0 is red.")
+    assert begun.wait(60)
+    durable.close()
+    (thread,) = [each for each in threading.enumerate() if each.name == "hindsight-replay"]
+    go_on.set()
+    thread.join(60)
+    (later := ReplayQueue(queue)).close()
+    with opened(folder) as memory:
+        assert texts(memory) == ["Boat 0 is red."]
+    assert later.identity
+    with DurableRetain(lambda: opened(folder), queue) as after:
+        assert after.state().sending
+    with pytest.raises(ClosedError):
+        durable.retain("b", "Boat 1 is red.")
+    durable.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_queue_says_in_a_fork_what_to_do(folder: Path, queue: Path) -> None:
+    script = """
+import os, sys
+from hindsight_integrations import ForkedError, Hindsight, Settings
+from hindsight_integrations.durable import DurableRetain
+opening = lambda: Hindsight(sys.argv[1], settings=Settings(consolidate=False))
+durable = DurableRetain(opening, sys.argv[2], patience=120)
+durable.retain("b", "Boat 0 is red.")
+if not (child := os.fork()):
+    retain = lambda: durable.retain("b", "Boat 1 is red.")
+    for ask in (retain, durable.available, durable.state, durable.health):
+        try:
+            ask()
+        except ForkedError as error:
+            print("open it after forking" in str(error), flush=True)
+    durable.close()
+    sys.exit()
+print(os.waitpid(child, 0)[1])
+print(durable.retain("b", "Boat 2 is red.").queued, durable.drain(), flush=True)
+durable.close()
+"""
+    command = [sys.executable, "-c", script, str(folder), str(queue)]
+    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=120)
+    assert told.stdout.split("\n") == ["True"] * 4 + ["0", "() True", ""]
 
 
 def test_a_slow_store_keeps_no_caller_beyond_its_patience(

@@ -239,7 +239,12 @@ def test_values_out_of_range_are_refused_even_under_a_true_checksum(
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("text", "long " * 400_001), ("tags", [f"t{n}" for n in range(100_001)])]
+    ("field", "value"),
+    [
+        ("text", "long " * 400_001),
+        ("tags", [f"t{n}" for n in range(100_001)]),
+        ("entities", [f"Zed {n}" for n in range(1001)]),
+    ],
 )
 def test_a_memory_beyond_every_size_is_refused(
     home: Hindsight, whole: Path, tmp_path: Path, field: str, value: object

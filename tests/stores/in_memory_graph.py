@@ -20,7 +20,7 @@ from datetime import datetime
 from itertools import chain
 from typing import TypeVar
 
-from hindsight_integrations.errors import ClosedError, StoreError
+from hindsight_integrations.errors import ClosedError
 from hindsight_integrations.models import (
     Bank,
     BankStats,
@@ -595,8 +595,8 @@ class InMemoryGraph:
 def adopt(state: State, data: BankData, embedder: EmbedderStamp) -> None:
     """Replace the vectors of a bank by those staged with `embedder`, under a new key."""
     staged = {id: each for id, each in data.staged.items() if each.embedder == embedder}
-    if lacking := len(data.memories.keys() - staged.keys()):
-        raise StoreError(common.no_staged_vector(data.id, lacking, embedder.id))
+    if lacking := sorted(data.memories.keys() - staged.keys()):
+        raise common.no_staged_vector(data.id, lacking, embedder.id)
     state.drop(data.bank.key)
     data.bank = replace(data.bank, key=state.new_key(), embedder=embedder)
     data.staged = {}

@@ -196,6 +196,32 @@ def test_a_database_from_before_conclusions_is_upgraded_and_all_valid_memories_w
 
 
 @pytest.mark.slow
+def test_names_from_before_their_vowel_signs_counted_are_found(
+    graph: Neo4jGraph, bank: str, empty_neo4j: Address
+) -> None:
+    told = record("a", entities=("राम",), speaker="राम")
+    keep(graph, told, record("b", entities=("Café",), speaker="Café"), record("c", speaker="रोम"))
+    related_before = related(empty_neo4j)
+    empty_neo4j.run(
+        "MATCH (n:Name {norm: 'राम'}) SET n.key = replace(n.key, 'राम', 'र म'), "
+        "n.norm = 'र म', n.grams = replace(n.grams, 'राम', 'र')"
+    )
+    empty_neo4j.run("MATCH (s:Speaker {name: 'रोम'}) DETACH DELETE s")
+    empty_neo4j.run(
+        "MATCH (s:Speaker {name: 'राम'}) SET s.key = replace(s.key, 'राम', 'र म') "
+        "WITH s MATCH (m:Memory {id: 'c'}) MERGE (m)-[:SAID_BY]->(s)"
+    )
+    empty_neo4j.run("MATCH (s:HindsightStore) SET s.version = 8")
+    newer = empty_neo4j.graph()
+    named = newer.read("b", ENTITY_NAMED, ["राम", "र म", "cafe"])
+    assert {norm: each.name for norm, each in named.items()} == {"राम": "राम", "cafe": "Café"}
+    assert newer.similar_entities("b", ["राम"], 1) == {"राम": [named["राम"]]}
+    assert related(empty_neo4j) == related_before
+    assert newer.check(repair=False) == []
+    newer.close()
+
+
+@pytest.mark.slow
 def test_a_database_that_does_not_exist_is_named(empty_neo4j: Address) -> None:
     absent = replace(empty_neo4j, database="absent")
     with pytest.raises(StoreUnavailableError, match=r"absent.*database="):

@@ -134,6 +134,26 @@ def test_marks_of_calls_from_before_they_expired_do_so_in_a_month(path: Path) ->
     assert timedelta(days=29) < left <= timedelta(days=30)
 
 
+def test_names_from_before_their_vowel_signs_counted_are_found(path: Path) -> None:
+    with closing(SqliteGraph(path)) as graph:
+        graph.create_bank(Bank("b"), STAMP)
+        keep(graph, record("a", entities=("राम",)), record("b", entities=("Café ☕️",)))
+    tamper(
+        path,
+        "UPDATE names SET norm = 'र म' WHERE name = 'राम'",
+        "UPDATE grams SET gram = '=र' WHERE gram = '=राम'",
+        "PRAGMA user_version = 14",
+    )
+    with closing(SqliteGraph(path)) as graph:
+        named = graph.read("b", ENTITY_NAMED, ["राम", "र म", "cafe"])
+        assert {norm: each.name for norm, each in named.items()} == {
+            "राम": "राम",
+            "cafe": "Café ☕️",
+        }
+        assert graph.similar_entities("b", ["राम"], 1) == {"राम": [named["राम"]]}
+        assert graph.check(repair=False) == []
+
+
 def test_a_file_from_before_conclusions_is_upgraded_and_all_valid_memories_wait(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

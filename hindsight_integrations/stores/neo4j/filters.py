@@ -30,8 +30,7 @@ from hindsight_integrations.stores.conditions import (
     TimeRange,
     mention_ranges,
 )
-from hindsight_integrations.stores.neo4j.nodes import BankTransaction, text_of
-from hindsight_integrations.stores.neo4j.schema import MEMORY_TEXTS
+from hindsight_integrations.stores.neo4j.nodes import MEMORY_TEXTS, BankTransaction, text_of
 
 # Conditions
 

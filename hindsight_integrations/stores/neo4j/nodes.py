@@ -72,6 +72,10 @@ _BANKS_KNOWN = 10_000
 
 # Keys
 
+MEMORY_TEXTS = "hindsight_memory_texts"
+NAME_TEXTS = "hindsight_name_texts"
+"""Names of the full-text indexes."""
+
 
 @dataclass(frozen=True, slots=True)
 class BankTransaction(Transaction):

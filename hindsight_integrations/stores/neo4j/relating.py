@@ -223,9 +223,14 @@ def _check_memories(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
     silent = {row[0] for row in rows if row[5] != speakers.get(row[0], [])}
     if silent:
         if repair:
-            tx.run_each(_FALL_SILENT, sorted(silent))
-            tx.run_each(_SAY, [row for row in said if row[0] in silent])
+            say_again(tx, [(row[0], row[3]) for row in rows if row[0] in silent])
         yield StoreFault("Speaker", "differs from the memories", len(silent), repair)
+
+
+def say_again(tx: BankTransaction, speakers: Sequence[tuple[str, str | None]]) -> None:
+    """Relate memories, given by key with the name of who said them, to that speaker alone."""
+    tx.run_each(_FALL_SILENT, sorted(key for key, _ in speakers))
+    tx.run_each(_SAY, _said(tx, speakers))
 
 
 # Upgrading

@@ -28,7 +28,9 @@ from typing import TypeAlias
 
 from hindsight_integrations.errors import SchemaVersionError, StoreError
 from hindsight_integrations.stores.neo4j.connection import Database, Transaction
+from hindsight_integrations.stores.neo4j.nodes import MEMORY_TEXTS, NAME_TEXTS
 from hindsight_integrations.stores.neo4j.relating import upgrade
+from hindsight_integrations.stores.neo4j.renaming import normalise_names
 
 _Steps: TypeAlias = tuple[str | Callable[[Database], None], ...]
 
@@ -49,9 +51,6 @@ _LABELS_5 = ("AuditEntry",)
 _LABELS_6 = ("Speaker",)
 BANK_LABELS = (*_LABELS_1, *_LABELS_2, *_LABELS_5, *_LABELS_6)
 """Labels of the nodes that a bank owns; their keys begin with the bank's."""
-
-MEMORY_TEXTS = "hindsight_memory_texts"
-NAME_TEXTS = "hindsight_name_texts"
 
 _WHITE_SPACE = "OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace'}}"
 
@@ -141,6 +140,8 @@ _VERSION_8 = (
     "FOR (n:Document) ON (n.bank, n.fingerprint)",
 )
 
+_VERSION_9: _Steps = (normalise_names,)
+
 MIGRATIONS: tuple[_Steps, ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -150,6 +151,7 @@ MIGRATIONS: tuple[_Steps, ...] = (
     _VERSION_6,
     _VERSION_7,
     _VERSION_8,
+    _VERSION_9,
 )
 """Steps that lead from version n (its index) to n + 1. Only ever appended to, and each may be
 run again: Neo4j commits changes of the schema one by one. A statement that returns the number of

@@ -42,14 +42,19 @@ from hindsight_integrations.stores.neo4j.filters import (
     ranges_in,
     terms_of,
 )
-from hindsight_integrations.stores.neo4j.nodes import BankTransaction, text_of, time_of
+from hindsight_integrations.stores.neo4j.nodes import (
+    MEMORY_TEXTS,
+    NAME_TEXTS,
+    BankTransaction,
+    text_of,
+    time_of,
+)
 from hindsight_integrations.stores.neo4j.reading import (
     ENTITY_COLUMNS,
     Reading,
     entity_of,
     read_in,
 )
-from hindsight_integrations.stores.neo4j.schema import MEMORY_TEXTS, NAME_TEXTS
 
 _GROWTH = 8
 """Factor by which more times are read if those read first belong to too few memories."""

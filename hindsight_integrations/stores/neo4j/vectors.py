@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from hindsight_integrations.errors import StoreError
 from hindsight_integrations.stores.base import (
     EmbedderStamp,
     MemoryRecord,
@@ -71,8 +70,8 @@ _STAGE = """
 _LACKING = """
     MATCH (m:Memory) WHERE m.bank = $bank AND m.seq > 0
     OPTIONAL MATCH (s:StagedVector {key: m.key})
-    WITH s WHERE s IS NULL OR s.embedder <> $embedder OR s.dimension <> $dimension
-    RETURN count(*)"""
+    WITH m, s WHERE s IS NULL OR s.embedder <> $embedder OR s.dimension <> $dimension
+    RETURN collect(m.id)"""
 
 WITH_VECTOR = """
     MATCH (m:Memory) WHERE m.bank = $bank AND m.seq > $after MATCH (:Vector {key: m.key})
@@ -183,12 +182,12 @@ def adopt(tx: BankTransaction, stamp: EmbedderStamp) -> None:
     """Replace the bank's vectors by the staged ones, under a new vector key.
 
     Raises:
-        StoreError: a memory has no staged vector of this embedder.
+        UnstagedError: a memory has no staged vector of this embedder.
     """
     given = {"embedder": stamp.id, "dimension": stamp.dimension}
     ((lacking,),) = tx.run(_LACKING, **given)
     if lacking:
-        raise StoreError(no_staged_vector(tx.id, lacking, stamp.id))
+        raise no_staged_vector(tx.id, lacking, stamp.id)
     drop(tx)
     tx.run("MATCH (v:Vector) WHERE v.key STARTS WITH $prefix DELETE v")
     tx.run(

@@ -41,6 +41,7 @@ from hindsight_integrations.stores.neo4j.filters import (
     with_sources,
 )
 from hindsight_integrations.stores.neo4j.nodes import (
+    MEMORY_TEXTS,
     BankTransaction,
     Properties,
     lock_and_read,
@@ -51,7 +52,6 @@ from hindsight_integrations.stores.neo4j.nodes import (
     text_of,
 )
 from hindsight_integrations.stores.neo4j.reading import mental_models, read_in
-from hindsight_integrations.stores.neo4j.schema import MEMORY_TEXTS
 
 _STORED_IDS = """[coalesce(b.edition, 0),
     COLLECT { UNWIND $asked.documents AS id MATCH (d:Document {key: b.key + '|' + id})

@@ -9,8 +9,12 @@ the primary key's columns come first: SQLite 3.40 checks other orders wrongly.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 
 from hindsight_integrations.errors import SchemaVersionError
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.stores.common import grams_of
+from hindsight_integrations.stores.sqlite.rows import text_in
 
 _PUNCTUATION = "".join(c for c in map(chr, range(33, 127)) if not c.isalnum())
 _TOKENIZER = f"ascii tokenchars '{_PUNCTUATION.replace(chr(39), chr(39) * 2)}'"
@@ -222,7 +226,31 @@ _VERSION_14 = ("ALTER TABLE store ADD COLUMN index_note TEXT NOT NULL DEFAULT ''
 # NULL for documents of earlier versions: what they hold is told by their memories.
 _VERSION_15 = ("ALTER TABLE documents ADD COLUMN is_conversation INTEGER",)
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
+
+def _normalise_names(cursor: sqlite3.Cursor) -> None:
+    """Store names under their normal form, where an earlier release had another one.
+
+    The new form tells more names apart: no two of a bank get the same one.
+    """
+    read = ", ".join(map(text_in, ("name", "norm")))
+    stored = cursor.execute(
+        f"SELECT key, bank, {read} FROM names WHERE length(CAST(name AS BLOB)) > length(name)"
+    ).fetchall()
+    for key, bank, name, old in stored:
+        if (norm := entity_norm(name)) == old:
+            continue
+        renamed = cursor.execute("UPDATE OR IGNORE names SET norm = ? WHERE key = ?", (norm, key))
+        if renamed.rowcount:
+            cursor.execute("DELETE FROM grams WHERE name = ?", (key,))
+            cursor.executemany(
+                "INSERT INTO grams (name, bank, gram) VALUES (?, ?, ?)",
+                [(key, bank, gram) for gram in grams_of(norm)],
+            )
+
+
+_VERSION_16 = (_normalise_names,)
+
+MIGRATIONS: tuple[tuple[str | Callable[[sqlite3.Cursor], None], ...], ...] = (
     _VERSION_1,
     _VERSION_2,
     _VERSION_3,
@@ -238,8 +266,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_13,
     _VERSION_14,
     _VERSION_15,
+    _VERSION_16,
 )
-"""Statements that lead from version n (its index) to n + 1. Only ever appended to."""
+"""Statements and functions that lead from version n (its index) to n + 1. Only ever appended to."""
 
 
 def migrate(cursor: sqlite3.Cursor) -> None:
@@ -257,5 +286,8 @@ def migrate(cursor: sqlite3.Cursor) -> None:
         )
     for statements in MIGRATIONS[version:]:
         for statement in statements:
-            cursor.execute(statement)
+            if isinstance(statement, str):
+                cursor.execute(statement)
+            else:
+                statement(cursor)
     cursor.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")

@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hindsight_integrations.errors import StoreError
 from hindsight_integrations.stores.base import (
     EmbedderStamp,
     MemoryRecord,
@@ -24,6 +23,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     SEQUENCE_BITS,
     BankTransaction,
     key_list,
+    text_in,
 )
 
 
@@ -125,15 +125,15 @@ def adopt(tx: BankTransaction, stamp: EmbedderStamp) -> None:
     """Replace the bank's vectors by the staged ones, under a new vector key.
 
     Raises:
-        StoreError: a memory has no staged vector of this embedder.
+        UnstagedError: a memory has no staged vector of this embedder.
     """
-    (lacking,) = tx.execute(
-        "SELECT count(*) FROM memories m WHERE m.key BETWEEN ? AND ? AND NOT EXISTS "
+    lacking = tx.execute(
+        f"SELECT {text_in('m.id')} FROM memories m WHERE m.key BETWEEN ? AND ? AND NOT EXISTS "
         "(SELECT 1 FROM staged s WHERE s.unit = m.key AND s.embedder = ? AND s.dimension = ?)",
         (*tx.bounds, stamp.id, stamp.dimension),
-    ).fetchone()
+    ).fetchall()
     if lacking:
-        raise StoreError(no_staged_vector(tx.id, lacking, stamp.id))
+        raise no_staged_vector(tx.id, [id for (id,) in lacking], stamp.id)
     drop(tx)
     for statement in (
         "DELETE FROM vectors WHERE unit BETWEEN ? AND ?",

@@ -73,6 +73,14 @@ class EntityContract:
         assert graph.read("b", MENTIONS, ["m"]) == {"m": ("z1",)}
         assert graph.read("b", MEMORY, ["m"])["m"].entities == ("Zoë",)
 
+    def test_marks_that_tell_words_apart_tell_names_apart(self, graph: GraphStore) -> None:
+        given = ("राम", "रोम", "ガガ", "カカ", "กิต", "กุ้ต")
+        keep(graph, record("m", entities=given))
+        for name in given:
+            assert names(graph, name) == {name: f"e:{name}"}
+        assert names(graph, "ｶﾞｶﾞ") == {"ガガ": "e:ガガ"}
+        assert [one.name for one in graph.similar_entities("b", ["राम"], 1)["राम"]] == ["राम"]
+
     def test_an_alias_of_another_entity_is_not_taken_from_it(self, graph: GraphStore) -> None:
         keep(graph, entities=(entity("Ann", "Annie"), entity("Bea")))
         keep(graph, entities=(entity("Bea", "Annie", "Beatrice"),))

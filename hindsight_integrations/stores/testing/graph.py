@@ -383,8 +383,9 @@ class GraphStoreContract(
             for n, id in enumerate(("a", "gone", "b"))
         )
         keep(graph, staged=staged[:2])
-        with pytest.raises(StoreError):
+        with pytest.raises(base.UnstagedError) as lacking:
             graph.update_bank("b", embedder=WIDER)
+        assert lacking.value.memory_ids == ("b",)
         assert np.array_equal(graph.read("b", base.VECTOR, ["a"])["a"], vector(0))
         keep(graph, staged=staged[2:])
         with pytest.raises(StoreError):
