@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.sentences import Sentence, parse
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.nlp.time import find_times
@@ -57,6 +57,7 @@ _BESTS = _WORDS["bests"] | frozenset({"good", "bad", "dumb"})
 _EVERYBODY = frozenset({"everybody", "everyone"})
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _KEEPS = frozenset({"keep", "continue"})
+_STREETS = frozenset(table("kinds")["nouns"]["street"].split())
 _AGAIN = frozenset("again always constantly often regularly repeatedly".split())
 _WOULD = frozenset({"would", "'d", "can", "ca"})
 _DENIABLE = frozenset({"enjoy", "like", "recommend"})
@@ -165,8 +166,26 @@ def _topics(sentence: Sentence, wanted: frozenset[str]) -> Iterator[int]:
         phrase = [i for i in sentence.subtree(index) if i <= index]
         terms = set(lexemes(sentence.phrase(phrase)))
         others = (sentence.words[i] for i in phrase if not wanted >= set(_terms(sentence.words[i])))
-        if wanted <= terms and wanted & set(_terms(word)) and not any(map(_tells_apart, others)):
+        if any(map(_tells_apart, others)) or _is_one_of_several(sentence, index, wanted):
+            continue
+        if wanted <= terms and wanted & set(_terms(word)):
             yield index
+
+
+def _is_one_of_several(sentence: Sentence, noun: int, wanted: frozenset[str]) -> bool:
+    """Return True for the "hotel" of "the hotel in Nice" and the "coffee" of "cold coffee"."""
+    for child in sentence.children(noun, "amod", "prep", "relcl", "acl"):
+        word, below = sentence.words[child], sentence.subtree(child)
+        if wanted >= set(lexemes(sentence.phrase(below))):
+            continue
+        if word.dep == "amod":
+            if not (_sign_of_word(word) or word.lower in _WORDS["describes"]):
+                return True
+        elif child > noun and not (word.dep == "prep" and _dates(sentence, child)):
+            if len(wanted) > 1 and sentence.words[below[-1]].lemma in _STREETS:
+                continue  # "the Thai place on King Street" is hardly one of several
+            return True
+    return False
 
 
 def _terms(word: Word) -> list[str]:
@@ -268,11 +287,22 @@ def _strengthens(sentence: Sentence, index: int) -> bool:
 
 
 def _dates(sentence: Sentence, preposition: int) -> bool:
+    """Return True for "in 2020", and of what was so for "on Monday"; not for "on Mondays"."""
     nouns = sentence.children(preposition, "pobj")
-    return bool(nouns) and all(
-        sentence.words[i].label in ("DATE", "TIME")
-        or find_times(sentence.phrase(sentence.subtree(i)), _ANY_DAY)
-        for i in nouns
+    now = sentence.words[sentence.words[preposition].head].tag in ("VBZ", "VBP")
+    times = [sentence.words[i].lower for i in nouns]
+    repeats = any(
+        time.removesuffix("s") in _WORDS["repeated"] and (now or time.endswith("s"))
+        for time in times
+    )
+    return (
+        bool(nouns)
+        and not repeats
+        and all(
+            sentence.words[i].label in ("DATE", "TIME")
+            or find_times(sentence.phrase(sentence.subtree(i)), _ANY_DAY)
+            for i in nouns
+        )
     )
 
 

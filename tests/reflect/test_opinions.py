@@ -112,6 +112,28 @@ def test_a_judgement_in_doubt_makes_no_opinion(memory: Hindsight, text: str) -> 
     assert memory.opinions.form("b", "new boots") == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "topic", "judged"),
+    [
+        ("I hate cold coffee.", "coffee", False),
+        ("I hate cold coffee.", "cold coffee", True),
+        ("I hate coffee in the evening.", "coffee", False),
+        ("The hotel in Nice was filthy.", "hotel", False),
+        ("The hotel was filthy.", "hotel", True),
+        ("The hotel is awful on Mondays.", "hotel", False),
+        ("The hotel was awful on Monday.", "hotel", True),
+        ("I love the app that Ben wrote.", "app", False),
+        ("The new app is awful.", "app", True),
+        ("This lovely hotel is great.", "hotel", True),
+    ],
+)
+def test_one_of_a_kind_or_an_occasion_is_not_the_topic(
+    memory: Hindsight, text: str, topic: str, judged: bool
+) -> None:
+    say(memory, text)
+    assert bool(memory.opinions.form("b", topic)) is judged
+
+
 def test_contradiction_turns_it_round_and_keeps_what_it_said(memory: Hindsight) -> None:
     say(memory, "The booking site is reliable.")
     (before,) = memory.opinions.form("b", "booking site")

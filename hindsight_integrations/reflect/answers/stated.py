@@ -148,7 +148,7 @@ def people_beside(sentence: Sentence, names: Container[str]) -> set[str]:
     return {
         gender_in([folded(word.text), word.lemma])
         for i, word in enumerate(sentence.words)
-        if folded(word.text) not in names
+        if folded(word.text) not in names and word.label not in TIMES  # "April"
         if is_person(word) or is_another(sentence, i, names)
     }
 

@@ -213,7 +213,7 @@ class VerdictMatch(CauseMatch):
         return any(
             self._is_limiting(i, tense, denied=denied, state=state)
             for i in below
-            if i not in self.matched() and not denials & set(self._sentence.subtree(i))
+            if i not in self.matched() and denials.isdisjoint(self._sentence.subtree(i))
         )
 
     def _is_limiting(self, index: int, tense: str, *, denied: bool, state: bool) -> bool:
