@@ -83,6 +83,10 @@ _PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
 _SEASONS = frozenset({"summer", "winter"})
 _NOW = re.compile(r"\bnow\b", re.IGNORECASE)
 _BESIDE = re.compile(r", (?:on |every )?((?:mon|tues|wednes|thurs|fri|satur|sun)day)s\b", re.I)
+_COUNT = re.compile(
+    rf"\b(?:\d+|few|several|some|many|{'|'.join(sorted(_WORDS['numbers']))}) \Z", re.IGNORECASE
+)
+_COUNT_WIDTH = 16
 _DAY_SLOTS = ("on", "at", "by", "for", "to", "obj")
 
 
@@ -152,10 +156,8 @@ def _is_limited(older: str, newer: str, value_change: ValueChange) -> bool:
     if _RECURRING.search(value_change.before):
         return False
     after = value_change.after or ""
-    here, there = (
-        {day for m in _RECURRING.finditer(text) if (day := (m[1] or m[2]).casefold()) not in given}
-        for text, given in ((older, ""), (newer, after.casefold()))
-    )
+    here, there = _recurring(older), _recurring(newer)
+    there = {day for day in there if day not in after.casefold()}
     if here and there and not here & there:
         return True
     if value_change.after is not None:
@@ -164,6 +166,15 @@ def _is_limited(older: str, newer: str, value_change: ValueChange) -> bool:
         there -= _SEASONS if not _NOW.search(newer) else set()  # "in summer she left X for Y"
         there -= {day.casefold() for day in beside}
     return not there <= here
+
+
+def _recurring(text: str) -> set[str]:
+    """Return the days and parts of the day that come again; not those of "three nights"."""
+    return {
+        (found[1] or found[2]).casefold()
+        for found in _RECURRING.finditer(text)
+        if not _COUNT.search(text, max(0, found.start() - _COUNT_WIDTH), found.start())
+    }
 
 
 def _detected_change(
