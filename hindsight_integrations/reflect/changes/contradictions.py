@@ -80,6 +80,13 @@ _RECURRING = re.compile(
 """Days and parts of the day that come again: "on Mondays", "in the evening"."""
 _HOUR = re.compile(r"\A\W*\d|\b(?:am|pm|o'clock)\b", re.IGNORECASE)
 _PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
+_SEASONS = frozenset({"summer", "winter"})
+_NOW = re.compile(r"\bnow\b", re.IGNORECASE)
+_BESIDE = re.compile(r", (?:on |every )?((?:mon|tues|wednes|thurs|fri|satur|sun)day)s\b", re.I)
+_COUNT = re.compile(
+    rf"\b(?:\d+|few|several|some|many|{'|'.join(sorted(_WORDS['numbers']))}) \Z", re.IGNORECASE
+)
+_COUNT_WIDTH = 16
 _DAY_SLOTS = ("on", "at", "by", "for", "to", "obj")
 
 
@@ -149,13 +156,25 @@ def _is_limited(older: str, newer: str, value_change: ValueChange) -> bool:
     if _RECURRING.search(value_change.before):
         return False
     after = value_change.after or ""
-    here, there = (
-        {day for m in _RECURRING.finditer(text) if (day := (m[1] or m[2]).casefold()) not in given}
-        for text, given in ((older, ""), (newer, after.casefold()))
-    )
-    if _HOUR.search(after):
-        there -= _PARTS_OF_DAY  # "opens at 9 in the morning"
-    return not there <= here or bool(here and there and not here & there)
+    here, there = _recurring(older), _recurring(newer)
+    there = {day for day in there if day not in after.casefold()}
+    if here and there and not here & there:
+        return True
+    if value_change.after is not None:
+        beside = _BESIDE.findall(newer)  # "is now at the library, Tuesdays at seven"
+        there -= _PARTS_OF_DAY if _HOUR.search(after) else set()  # "opens at 9 in the morning"
+        there -= _SEASONS if not _NOW.search(newer) else set()  # "in summer she left X for Y"
+        there -= {day.casefold() for day in beside}
+    return not there <= here
+
+
+def _recurring(text: str) -> set[str]:
+    """Return the days and parts of the day that come again; not those of "three nights"."""
+    return {
+        (found[1] or found[2]).casefold()
+        for found in _RECURRING.finditer(text)
+        if not _COUNT.search(text, max(0, found.start() - _COUNT_WIDTH), found.start())
+    }
 
 
 def _detected_change(

@@ -44,6 +44,7 @@ _BESIDE = frozenset(table("changes")["roles"]["beside"].split())
 _PEOPLES = frozenset({"NORP", "LANGUAGE"})
 _SCOPES = frozenset("at for during in throughout amid".split())
 _WHILE = frozenset("during throughout amid".split())
+_LEFT = re.compile(r"\b(?:left|joined|signed)\b", re.IGNORECASE)
 _PARTWAY = re.compile(r"\b(?:half|mid|part)way through\b", re.IGNORECASE)
 _STATES = frozenset("residence employment study be have own marry".split())
 _STOPS_DOING = re.compile(r"\bstop(?:s|ped)? (?:\w+ly )?\w+ing\b", re.IGNORECASE)
@@ -156,15 +157,19 @@ def _has_own_scope(older: DatedStatement, newer: str, value_change: ValueChange)
     Who switched from coffee to tea "during the meeting" may drink coffee otherwise; "for speed"
     and "in May" only say why and when.
     """
-    if not _is_habit(older, value_change):
+    if not _is_habit(older, value_change) or _LEFT.search(newer):
         return False
     if _PARTWAY.search(newer):
         return True
-    known = frozenset(lexemes(f"{older.text} {value_change.before} {value_change.after or ''}"))
-    sentence = parse(newer)
+    values = frozenset(lexemes(f"{value_change.before} {value_change.after or ''}"))
+    known = frozenset(lexemes(older.text)) | values
+    sentence = parse(newer.partition(";")[0])
     for thing in sentence.words:
         way = sentence.head(thing)
         if thing.dep != "pobj" or way.lower not in _SCOPES:
+            continue
+        host = sentence.head(way)
+        if not host.is_verb and values.isdisjoint(lexemes(host.text)):
             continue
         below = sentence.subtree(thing)
         if frozenset(lexemes(thing.text)) <= known or thing.lemma in _WORDS["no_scope"]:

@@ -64,7 +64,7 @@ def _labelled_by(text: str) -> str:
     words = label[1].casefold().split() if label else []
     if not words:
         return ""
-    person = words[-1] in _PEOPLE["persons"] | _PEOPLE["groups"] | _ROLES or is_given_name(words[0])
+    person = words[-1] in _PEOPLE["persons"] | _PEOPLE["groups"] or is_given_name(words[0])
     return " ".join(words).removeprefix("the ") if person else ""
 
 
