@@ -24,10 +24,9 @@ from hindsight_integrations.errors import (
     StoreUnavailableError,
 )
 from hindsight_integrations.models import Bank, MemoryType
-from hindsight_integrations.nlp.embeddings import Embedder, TokenEncoder, as_embedder
+from hindsight_integrations.nlp.encoders import encoder_for
 from hindsight_integrations.nlp.llm import StructuredModel, as_model
-from hindsight_integrations.nlp.minilm import bundled, published
-from hindsight_integrations.nlp.model_files import named_encoder
+from hindsight_integrations.nlp.minilm import bundled
 from hindsight_integrations.nlp.spacy_pipeline import Pipeline
 from hindsight_integrations.nlp.text_encoder import StandInEmbedder, TextEncoder
 from hindsight_integrations.nlp.tokens import Tokenizer, as_tokenizer
@@ -609,7 +608,7 @@ def assemble(
             f"settings is {validation.shown(settings)}; give a Settings, as in "
             "Settings(max_tokens=2048)"
         )
-    encoder = _encoder(embedder, settings)
+    encoder = encoder_for(embedder, settings.models_path)
     tokenizer = as_tokenizer("cl100k_base")
     model = None if llm is None else as_model(llm)
     # A part that cannot be used is refused before any store is opened.
@@ -665,19 +664,9 @@ def _remove_unfinished_imports(runtime: Runtime) -> None:
         )
 
 
-def _encoder(embedder: object | None, settings: Settings) -> TextEncoder:
-    """Return the encoder; the published model encodes tokens where the embedder does not."""
-    if embedder is None or isinstance(embedder, str):
-        model = bundled() if embedder is None else named_encoder(embedder, settings.models_path)
-        return TextEncoder(model, model)
-    foreign: Embedder = as_embedder(embedder)
-    tokens: TokenEncoder = foreign if isinstance(foreign, TokenEncoder) else published()
-    return TextEncoder(foreign, tokens)
-
-
 def embedder_stamp(embedder: object | None, settings: Settings) -> EmbedderStamp:
     """Return the identity of an embedder, as it is given to `Hindsight`."""
-    chosen = _encoder(embedder, settings).embedder
+    chosen = encoder_for(embedder, settings.models_path).embedder
     return EmbedderStamp(chosen.id, chosen.dimension)
 
 

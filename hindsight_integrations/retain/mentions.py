@@ -682,9 +682,9 @@ def _known(
     in_small = not any(word.is_capital and word.lower != "i" for word in words)
     for span in known_names(text, spelled):
         index = index_at.get(span.start)
-        if index is not None and name_kinds.may_be_persons(span.name, span.kind):
-            if are_common(words, index, span.end, in_small=in_small):
-                continue
+        may_be_persons = index is not None and name_kinds.may_be_persons(span.name, span.kind)
+        if may_be_persons and are_common(words, index or 0, span.end, in_small=in_small):
+            continue
         if index is None or words[index].end < span.end:
             yield span
             continue
