@@ -118,7 +118,7 @@ class VerdictMatch(CauseMatch):
         return bool(near & own) and all(self._words[i].lemma in kinds for i in things - own)
 
     def _is_with_another(self, told: Sentence) -> bool:
-        """Return True for "no longer plays with Ira", if neither the question nor `told` has Ira."""
+        """Return True for "no longer plays with Ira", if nothing before spoke of Ira."""
         known = self._query.said.union(lexemes(told.text))
         return any(
             word.is_proper
