@@ -220,6 +220,7 @@ def test_what_may_have_ended_is_quoted_with_what_hints_at_it(
         ("I work at Siemens.", "I cancelled my gym pass.", "Do I work at Siemens?", "Yes: "),
         ("I own two horses.", "I lost my keys.", "How many horses do I own?", "two: "),
         ("I work at Bosch in Ulm.", "The theatre in Ulm closed.", "Do I work at Bosch?", "Yes: "),
+        ("I play chess with Omar.", "I no longer play chess with Ira.", "Who do I play with?", ""),
         ("I play the harp.", "The meeting ended early.", "Do I play the harp?", "Yes: "),
     ],
 )

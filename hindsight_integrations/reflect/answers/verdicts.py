@@ -93,7 +93,7 @@ class VerdictMatch(CauseMatch):
         of; or of the one that was asked of, and of no further thing ("I got fired").
         """
         cue = may_have_ended(self._words)
-        if cue is None:
+        if cue is None or self._is_with_another(told):
             return False
         verb = next((i for i in self._upward(cue) if self._words[i].is_verb), cue)
         near = self._near(verb) | self._near(cue)
@@ -116,6 +116,18 @@ class VerdictMatch(CauseMatch):
             return True  # "the car was written off"
         kinds |= kind_nouns("work")
         return bool(near & own) and all(self._words[i].lemma in kinds for i in things - own)
+
+    def _is_with_another(self, told: Sentence) -> bool:
+        """Return True for "no longer plays with Ira", if nothing before spoke of Ira."""
+        known = self._query.said.union(lexemes(told.text))
+        return any(
+            word.is_proper
+            and word.label not in TIMES
+            and word.dep == "pobj"
+            and self._words[word.head].lemma in ("with", "at", "in", "for")
+            and known.isdisjoint(lexemes(word.text))
+            for word in self._words
+        )
 
     def _near(self, verb: int) -> set[int]:
         """Return the nouns that a verb is of: its subject, its object, and those after "off"."""
