@@ -173,7 +173,7 @@ def _recurring(text: str) -> set[str]:
     return {
         (found[1] or found[2]).casefold()
         for found in _RECURRING.finditer(text)
-        if not _COUNT.search(text, max(0, found.start() - _COUNT_WIDTH), found.start())
+        if found[2] or not _COUNT.search(text, max(0, found.start() - _COUNT_WIDTH), found.start())
     }
 
 
