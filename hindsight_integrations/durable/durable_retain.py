@@ -54,6 +54,17 @@ class Receipt:
     queued: tuple[str, ...] = ()
 
 
+class _OpeningLock:
+    """A lock that a forked process finds open, whatever thread of the parent held it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def after_fork(self) -> None:
+        """Replace the parent's lock."""
+        self.lock = threading.Lock()
+
+
 class DurableRetain(ContextManaged):
     """Retain into a memory whose stores may be unavailable, through a queue on disk.
 
@@ -94,7 +105,7 @@ class DurableRetain(ContextManaged):
             validation.memory("memory", memory)
         self._open = memory if callable(memory) else None
         self._memory = None if callable(memory) else memory
-        self._opening = threading.Lock()
+        self._opening = _OpeningLock()
         given = settings or Settings() if callable(memory) else memory.settings
         self._max_chars, self._zone = given.max_content_chars, given.zone
         self._patience = patience
@@ -102,7 +113,8 @@ class DurableRetain(ContextManaged):
         self._replayer = Replayer(self._queue, self._send, self._ask, backoff or Backoff())
         if self._memory is not None:
             self._memory.probes["queue"] = self._probe
-        forks.watch(self)
+        forks.watch(self._opening)
+        forks.watch(self._replayer)
 
     @property
     def memory(self) -> Hindsight:
@@ -113,7 +125,7 @@ class DurableRetain(ContextManaged):
             ClosedError: it was never opened, and this object was closed, or opened before this
                 process was forked.
         """
-        with self._opening:
+        with self._opening.lock:
             if self._memory is None:
                 assert self._open is not None
                 self._queue.check_open()
@@ -274,14 +286,9 @@ class DurableRetain(ContextManaged):
     def _finish(self) -> None:
         """Close the queue, and the memory if it was opened here."""
         self._queue.close()
-        with self._opening:
+        with self._opening.lock:
             if self._open is not None and self._memory is not None:
                 self._memory.close()
-
-    def after_fork(self) -> None:
-        """Let go of the parent's locks, in a process that was forked."""
-        self._opening = threading.Lock()
-        self._replayer.after_fork()
 
     def __repr__(self) -> str:
         return f"DurableRetain({str(self._queue.path)!r})"
