@@ -27,6 +27,7 @@ from hindsight_integrations.retain.name_words import (
     NEVER_ALONE,
     TITLES,
     Word,
+    are_common,
     proper_nouns,
     prose_sentences,
     read_words,
@@ -681,11 +682,9 @@ def _known(
     in_small = not any(word.is_capital and word.lower != "i" for word in words)
     for span in known_names(text, spelled):
         index = index_at.get(span.start)
-        if index is not None and _is_persons(span):
-            before = words[index - 1] if index and not words[index].opens else None
-            is_common = not in_small or (before is not None and before.lower in _ARTICLES)
-            if is_common and _are_common(words, index, span.end):
-                continue
+        persons = index is not None and name_kinds.may_be_persons(span.name, span.kind)
+        if persons and are_common(words, index or 0, span.end, in_small=in_small):
+            continue
         if index is None or words[index].end < span.end:
             yield span
             continue
@@ -699,26 +698,3 @@ def _known(
                 and not text[word.end : word.end + 2].strip().isdigit()
             ):
                 yield span
-
-
-_ARTICLES = frozenset({"the", "a", "an"})
-
-
-def _is_persons(span: NameSpan) -> bool:
-    """Return True for a person's name, and one that may be: "Amber Stone" alone is of any kind."""
-    first, _, rest = span.name.casefold().partition(" ")
-    may_be = is_given_name(first) or first in _WORDS["also_words"]
-    return span.kind == "person" or (bool(rest) and may_be and span.kind not in _PLACES)
-
-
-_PLACES = frozenset({"place", "event", "work", "product"})
-
-
-def _are_common(words: Sequence[Word], index: int, end: int) -> bool:
-    """Return True if the words from `index` up to an offset are all common ones in lower case."""
-    for word in words[index:]:
-        if word.start >= end:
-            break
-        if word.is_capital or not word.listed or is_first_name(word.lower):
-            return False
-    return True

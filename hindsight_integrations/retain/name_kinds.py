@@ -68,6 +68,13 @@ def is_first_name(word: str) -> bool:
     return is_given_name(word) and word not in _AMBIGUOUS
 
 
+def may_be_persons(name: str, kind: str) -> bool:
+    """Return True for a person's name, and one that may be: "Amber Stone" alone is of any kind."""
+    first, _, rest = name.casefold().partition(" ")
+    of_person = bool(rest) and (is_given_name(first) or first in _WORDS["also_words"])
+    return kind == "person" or (of_person and kind in ("concept", "organization", "group"))
+
+
 def of_words(words: Sequence[str], titled: bool) -> Counter[str]:
     """Return the votes of a name's own words, in lower case."""
     first, last, several = words[0], words[-1], len(words) > 1

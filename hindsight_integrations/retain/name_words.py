@@ -308,3 +308,18 @@ def _is_german(words: Sequence[Word]) -> bool:
     """Return True for a text in German, which writes all nouns with a capital."""
     german = sum(word.lower in _WORDS["german_words"] for word in words)
     return german > 1 and german > sum(word.lower in _WORDS["english_words"] for word in words)
+
+
+def are_common(words: Sequence[Word], index: int, end: int, *, in_small: bool) -> bool:
+    """Return True if the words from `index` up to an offset are no name, but common words.
+
+    In a text without capitals only an article shows that: "the amber stone".
+    """
+    if in_small and not (index and words[index - 1].lower in ("the", "a", "an")):
+        return False
+    for word in words[index:]:
+        if word.start >= end:
+            break
+        if word.is_capital or not word.listed or is_first_name(word.lower):
+            return False
+    return True
