@@ -142,6 +142,7 @@ def test_another_name_of_what_the_statement_is_of_is_learnt(
         ("Amber Stone is a vet.", "The amber stone fell out of the ring.", False),
         ("Rose Marsh runs the shop.", "We walked by the rose marsh.", False),
         ("Olive Branch teaches.", "They held out an olive branch.", False),
+        ("Hunter Green is our coach.", "I painted the hall hunter green.", False),
         ("Amber Stone is a vet.", "the amber stone fell out", False),
         ("Victoria Webb is a nurse.", "The pub on Victoria Lane is closed.", False),
         ("Ben Hall is our plumber.", "Ben, the plumber, came at nine.", True),

@@ -82,6 +82,29 @@ def test_a_year_stays_a_year(memory: Hindsight) -> None:
     assert span.duration == timedelta(days=365)
 
 
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("We watched Freaky Friday.", []),
+        ("We saw Tomorrow Never Dies.", []),
+        ("The band Friday Night Lights played.", []),
+        ("The Monday Club met on Tuesday.", ["2025-05-13"]),
+        ("The office is on May Street.", []),
+        ("Saw Ben Orr Monday.", ["2025-05-12"]),
+        ("On Friday Legal called.", ["2025-05-09"]),
+        ("Last Friday Ben Orr came.", ["2025-05-09"]),
+        ("Tomorrow Ana flies to Porto.", ["2025-05-15"]),
+        ("Tomorrow I fly to Porto.", ["2025-05-15"]),
+    ],
+)
+def test_a_day_in_the_name_of_something_is_no_day(
+    memory: Hindsight, text: str, days: list[str]
+) -> None:
+    said = datetime(2025, 5, 14, 15, 30, tzinfo=UTC)
+    (stored,) = memory.retain("b", text, timestamp=said).stored
+    assert [span.start.date().isoformat() for span in stored.occurred] == days
+
+
 def test_an_unchanged_document_makes_no_work(memory: Hindsight) -> None:
     memory.retain("b", REPORT, document_id="report", timestamp=MAY_8)
     before = memory.memories.list("b").items

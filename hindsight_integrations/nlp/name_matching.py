@@ -131,7 +131,7 @@ _WORDS = word_sets("names")
 _MENS_TITLES = frozenset(map(entity_norm, _WORDS["mens_titles"]))
 _WOMENS_TITLES = frozenset(map(entity_norm, _WORDS["womens_titles"]))
 _TITLES = frozenset(map(entity_norm, _WORDS["honorifics"] | _WORDS["ranks"]))
-_SAME_TITLE = {
+_SAME_TITLE: Mapping[str, str] = {
     entity_norm(other): title
     for title, others in table("names")["same_titles"].items()
     for other in others.split()

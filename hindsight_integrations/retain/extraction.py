@@ -140,7 +140,7 @@ class Extractor(Protocol):
         ...
 
 
-_VERSION = 3
+_VERSION = 4
 """Part of the id; increased when the same text would give other facts."""
 _MOST_TIMES = 8
 _LONGEST_TITLE = 120

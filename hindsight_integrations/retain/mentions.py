@@ -679,11 +679,11 @@ def _known(
 ) -> Iterator[NameSpan]:
     """Yield known names, unless they are ordinary words: "will", "in May", "the amber stone"."""
     index_at = {word.start: index for index, word in enumerate(words)}
-    in_small = not any(word.is_capital and word.lower != "i" for word in words)
+    in_small = not any(word.is_capital for word in words)
     for span in known_names(text, spelled):
         index = index_at.get(span.start)
-        may_be_persons = index is not None and name_kinds.may_be_persons(span.name, span.kind)
-        if may_be_persons and are_common(words, index or 0, span.end, in_small=in_small):
+        persons = index is not None and name_kinds.may_be_persons(span.name, span.kind)
+        if persons and are_common(words, index or 0, span.end, in_small=in_small):
             continue
         if index is None or words[index].end < span.end:
             yield span

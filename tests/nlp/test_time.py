@@ -248,6 +248,60 @@ class TestWhichOneIsMeant:
         december = datetime(2024, 12, 3, tzinfo=UTC)
         assert only(text, december).start == datetime.fromisoformat(day).replace(tzinfo=UTC)
 
+    @pytest.mark.parametrize(
+        ("text", "days"),
+        [
+            ("The last Friday in June is a holiday.", ["2025-06-27"]),
+            ("The last week in May is busy.", ["2025-05-25"]),
+            ("Last week in Rome it rained.", ["2025-05-05"]),
+            ("A year ago today we met.", ["2024-05-14"]),
+            ("Two weeks ago yesterday the twins were born.", ["2025-04-29"]),
+            ("A week ago we met.", ["2025-05-05"]),
+            ("The week of 12 May is busy.", ["2025-05-12"]),
+            ("The week of 5 May was hard.", ["2025-05-05"]),
+            ("The weekend of 17 May is busy.", ["2025-05-17"]),
+            ("Not yesterday but the day before we met.", []),
+            ("I'm free every day except Thursday and Friday.", []),
+            ("It wasn't Monday, it was Tuesday.", ["2025-05-13"]),
+            ("It was not on Friday but on Saturday.", ["2025-05-10"]),
+            ("The party is on Friday instead of Saturday.", ["2025-05-16"]),
+            ("The shop isn't open on Monday.", ["2025-05-19"]),
+            ("I didn't go yesterday.", ["2025-05-13"]),
+            ('Kim wrote last Tuesday: "I\'ll be there tomorrow."', ["2025-05-13", "2025-05-14"]),
+            ("“Tomorrow we attack,” he wrote on 3 June 1916.", ["1916-06-04", "1916-06-03"]),
+            ('She said, "I\'ll come tomorrow."', []),
+            ('"I was born on 3 May 1960," she said.', ["1960-05-03"]),
+            ('"The bus leaves tomorrow."', ["2025-05-15"]),
+            ('The 5" board arrives tomorrow, "fine" said Ben.', ["2025-05-15"]),
+            ("He lives at 21 March Road.", []),
+            ("We met at 10 June Avenue.", []),
+            ("The walk was on 21 March.", ["2025-03-21"]),
+        ],
+    )
+    def test_only_the_days_that_are_meant_are_told(self, text: str, days: list[str]) -> None:
+        wednesday = datetime(2025, 5, 14, 15, 30, tzinfo=UTC)
+        found = find_times(text, wednesday)
+        assert [time.span.start.date().isoformat() for time in found] == days
+
+    @pytest.mark.parametrize(
+        ("text", "days"),
+        [
+            ("The invoice of 03/04/2025 is unpaid.", []),
+            ("Paid: 25/04/2025. Open: 03/04/2025.", ["2025-04-25", "2025-04-03"]),
+            ("Paid: 04/25/2025. Open: 03/04/2025.", ["2025-04-25", "2025-03-04"]),
+            ("Paid: 04/25/2025 and 25/04/2025. Open: 03/04/2025.", ["2025-04-25"] * 2),
+            ("We met on 05/06/2025.", ["2025-05-06"]),
+            ("We met on Friday, 04/04/2025.", ["2025-04-04"]),
+            ("Call on Thursday, 03/04/2025.", ["2025-04-03"]),
+            ("Signed on 13/04/2025.", ["2025-04-13"]),
+            ("Due 3.4.2025.", ["2025-04-03"]),
+        ],
+    )
+    def test_a_date_that_may_be_two_days_needs_evidence(self, text: str, days: list[str]) -> None:
+        wednesday = datetime(2025, 5, 14, 15, 30, tzinfo=UTC)
+        found = find_times(text, wednesday)
+        assert [time.span.start.date().isoformat() for time in found] == days
+
     def test_a_range_takes_its_open_year_from_the_other_end(self) -> None:
         assert only("from November 2021 to March") == only("from November 2021 to March 2022")
         assert only("between May and July 2021").start == datetime(2021, 5, 1, tzinfo=UTC)

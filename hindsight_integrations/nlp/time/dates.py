@@ -13,7 +13,8 @@ from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import Recurring, Step, When
 from hindsight_integrations.nlp.time.direction import is_moved_from
 from hindsight_integrations.nlp.time.grammar import Grammar, Match
-from hindsight_integrations.nlp.time.lexer import WORDS, Kind, Token, full_year
+from hindsight_integrations.nlp.time.lexer import WORDS, Kind, Token, fold
+from hindsight_integrations.nlp.time.numeric_dates import numeric_day
 from hindsight_integrations.timespan import Precision, TimeSpan
 
 DATES = Grammar()
@@ -57,6 +58,10 @@ _HEAT = re.compile(r"\b(?:temperatures?|degrees|heat|humidity)\b")
 _IDIOMS = re.compile(r"\b(?:can|could|able|takes?|within|once|twice|times|usually|always|every)\b")
 """Beside these words "in two weeks" is how long something takes."""
 
+_IN_WORD = re.compile(r"\s+in\s+([^\W\d_]+)")
+_LONGEST_IN = 30
+"""Characters after a time that are read for "in" and a month."""
+
 _MOST = re.compile(
     r"\b(?:nothing|nobody|never|best|worst|biggest|largest|smallest|highest|lowest|hottest|coldest|wettest|driest|longest|shortest|busiest"
     r"|quietest|fastest|slowest)\b",
@@ -77,27 +82,9 @@ _CONTAINED_IN = {
 
 @DATES.rule("DATE")
 @DATES.rule("ON DATE", only="de es fr")
-def _numeric_date(match: Match) -> When:
-    """2023-05-07, with or without a time; 7.5.2023; 5/7/2023, month first if both could be."""
-    date = match.all(Kind.DATE)[0]
-    text = match.context.text[date.start : date.end]
-    if text[4:5] == "-":
-        timestamp = datetime.fromisoformat(text)
-        if len(text) == len("2023-05-07"):
-            return calendar.period(Precision.DAY, timestamp.replace(tzinfo=UTC))
-        if timestamp.tzinfo is not None:
-            timestamp = timestamp.astimezone(match.context.zone)
-        return calendar.period(Precision.MINUTE, timestamp.replace(tzinfo=UTC))
-    first, second, third = (int(number) for number in re.findall(r"[0-9]+", text))
-    if first > 31:
-        year, month, day = first, second, third
-    else:
-        year = third if third > 99 else full_year(third)
-        english = match.context.language.code == "en" and "." not in text
-        month, day = (first, second) if english else (second, first)
-        if month > 12:
-            month, day = day, month
-    return calendar.period(Precision.DAY, datetime(year, month, day, tzinfo=UTC))
+def _numeric_date(match: Match) -> When | None:
+    """2023-05-07, with or without a time; 7.5.2023; 5/7/2023, if it is told which is the month."""
+    return numeric_day(match)
 
 
 @DATES.rule("DIGITS DOT? [TO DASH UNTIL AND] ARTICLE DIGITS DOT? OF? THE? MONTH")
@@ -402,7 +389,19 @@ def _possessed(match: Match) -> bool:
     context = match.context
     entries = context.language.folded.get(context.word_before(match.start).casefold(), ())
     owned = any(entry.kind is Kind.OWN for entry in entries)
-    return owned or (context.language.code == "en" and context.word_after(match.end) == "of")
+    if owned or context.language.code != "en":
+        return owned
+    return context.word_after(match.end) == "of" or _is_in_a_month(match)
+
+
+def _is_in_a_month(match: Match) -> bool:
+    """Return True for "the last Friday in June", which is the last one of June."""
+    within = _IN_WORD.match(match.context.text, match.end, match.end + _LONGEST_IN)
+    if within is None:
+        return False
+    language = match.context.language
+    entries = (*language.exact.get(within[1], ()), *language.folded.get(fold(within[1]), ()))
+    return any(entry.kind in (Kind.MONTH, Kind.MAYBE_MONTH) for entry in entries)
 
 
 @DATES.rule("[ROLLING WHICH] QUANTITY ANY_UNIT", "ROLLING UNIT")
@@ -434,6 +433,17 @@ def _latest(match: Match, unit: Precision, number: int) -> TimeSpan:
     if unit not in (Precision.MINUTE, Precision.HOUR):
         start = calendar.period(Precision.DAY, start).start
     return TimeSpan(start, match.now, Precision.RANGE)
+
+
+@DATES.rule("[NUMBER COUNT ONE] ANY_UNIT AGO DAY_WORD", "FORTNIGHT AGO DAY_WORD", only="en")
+def _to_the_day(match: Match) -> When:
+    """A year ago today, two weeks ago yesterday."""
+    day = calendar.shift(match.now, Precision.DAY, match.value(Kind.DAY_WORD))
+    if match.has(Kind.FORTNIGHT):
+        day = calendar.shift(day, Precision.WEEK, -2)
+    else:
+        day = calendar.shift(day, match.unit(), -_quantity(match)[0])
+    return calendar.period(Precision.DAY, day)
 
 
 @DATES.rule("QUANTITY ANY_UNIT AGO", "AGO_BEFORE QUANTITY ANY_UNIT")
@@ -637,13 +647,23 @@ def _third(span: TimeSpan, third: int) -> TimeSpan:
 @DETAILS.rule("THE? [UNIT WEEKDAY] OF THE? TIME")
 def _week_of(match: Match) -> When | None:
     """The week of 7 May; the weekend of 7 May."""
-    named, day = match.all(Kind.UNIT, Kind.WEEKDAY)[0], match.span()
-    if day.precision is not Precision.DAY:
+    named, when = match.all(Kind.UNIT, Kind.WEEKDAY)[0], match.whens()[-1]
+    if not isinstance(when, TimeSpan) and when.cycle is not Precision.YEAR:
+        when = match.span()
+    if when.precision is not Precision.DAY:
         return None
-    week = calendar.period(Precision.WEEK, day.start)
     if named.kind is Kind.UNIT:
-        return week if match.unit() is Precision.WEEK else None
-    return calendar.weekly(named.value).within(week) if named.value == calendar.WEEKEND else None
+        return (
+            _mapped(when, _whole_week, Precision.WEEK) if match.unit() is Precision.WEEK else None
+        )
+    if named.value != calendar.WEEKEND:
+        return None
+    weekend = calendar.weekly(named.value)
+    return _mapped(when, lambda day: weekend.within(_whole_week(day)), weekend.precision)
+
+
+def _whole_week(day: TimeSpan) -> TimeSpan:
+    return calendar.period(Precision.WEEK, day.start)
 
 
 @DETAILS.rule("[RANK WHICH] [UNIT WEEKDAY] [OF IN] THE? [TIME MONTH]")

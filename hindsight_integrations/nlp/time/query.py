@@ -8,6 +8,7 @@ whose time a memory has to tell.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -29,6 +30,8 @@ from hindsight_integrations.nlp.time.lexer import (
     pieces,
     read,
 )
+from hindsight_integrations.nlp.time.misleading import is_denied, is_in_a_name
+from hindsight_integrations.nlp.time.quotes import Quotation, quotations
 from hindsight_integrations.nlp.time.relations import RELATIONS, EventAnchor, anchors
 from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.timespan import Precision, TimeSpan
@@ -47,6 +50,7 @@ _NAMED_YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)")
 _YEAR_OF = re.compile(r"\b(?:of|the)\s+((?:1\d|20)\d\d)(?!\d)(?!,\d)", re.IGNORECASE)
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE_END = re.compile(r"[.!?;](?=\s)")
+_DAYS = frozenset({Precision.DAY, Precision.HOUR, Precision.MINUTE})
 _YEAR_REACH = 300
 """Characters after a year in which the text may still tell of it: about two sentences."""
 _HABIT_REACH = 60
@@ -119,7 +123,49 @@ def find_times(
     times = _expressions(
         _parsed(text, reference, hemisphere, prefer, statement=Statement(words, setting))
     )
+    if times and (quoted := quotations(text)):
+        times = list(_requoted(text, times, quoted, hemisphere, words))
     return tuple(time for time in times if not _is_open(time.span))
+
+
+def _requoted(
+    text: str,
+    times: Sequence[TimeExpression],
+    quoted: Sequence[Quotation],
+    hemisphere: Hemisphere,
+    words: Sequence[Word],
+) -> Iterator[TimeExpression]:
+    """Yield the times of a text, those in its quotations resolved against the day of each.
+
+    That is the one day named in the sentence around it. Without one, only what names its year or
+    recurs with it stays: who said "tomorrow", and when, is not told.
+    """
+    starts = [quotation.start for quotation in quoted]
+    said: dict[int, list[TimeExpression]] = {}
+    outside: list[TimeExpression] = []
+    for time in times:
+        index = bisect_right(starts, time.start_char) - 1
+        inside = index >= 0 and time.end_char <= quoted[index].end
+        if inside and not _NAMED_YEAR.search(time.text):
+            said.setdefault(index, []).append(time)
+        else:
+            outside.append(time)
+    begins = [time.start_char for time in outside]
+    result = list(outside)
+    for index, inner in said.items():
+        start, end, first, last = quoted[index]
+        around = outside[bisect_left(begins, first) : bisect_left(begins, last)]
+        around = [time for time in around if not start <= time.start_char < end]
+        if not around:
+            result += [time for time in inner if time.yearly]
+        elif len(around) == 1 and around[0].span.precision in _DAYS:
+            low, high = (bisect_left(words, at, key=lambda word: word.start) for at in (start, end))
+            own = [replace(word, start=word.start - start) for word in words[low:high]]
+            day = around[0].span.start
+            for time in find_times(text[start:end], day, hemisphere=hemisphere, words=own):
+                offsets = (time.start_char + start, time.end_char + start)
+                result.append(replace(time, start_char=offsets[0], end_char=offsets[1]))
+    yield from sorted(result, key=lambda time: time.start_char)
 
 
 def parse_query(
@@ -230,8 +276,13 @@ def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None
     """Yield what one language reads as times, with None for one that is not certain."""
     context = parsed.context
     named: TimeExpression | None = None
+    denied_until = -1
     for token in parsed.tokens:
         if token.when is None:
+            continue
+        if is_denied(context, token.start, denied_until):
+            denied_until = token.end
+            yield token, None
             continue
         time = _time(token, token.when, context)
         if time and named and isinstance(token.when, Recurring) and time.yearly:
@@ -301,8 +352,8 @@ def _before_plurals(words: Sequence[Word]) -> Iterator[Word]:
 
 
 def _time(token: Token, when: When, context: Context) -> TimeExpression | None:
-    """Return the time of a token; None for a habit, or if it could be one or the other."""
-    if _habit(token, context):
+    """Return the time of a token; None for a habit or name, or if it could be one or the other."""
+    if _habit(token, context) or is_in_a_name(context, token.start, token.end):
         return None
     try:
         span = _in_zone(context.resolve(when, token.start, token.end), context)
