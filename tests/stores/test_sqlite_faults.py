@@ -142,7 +142,7 @@ def test_names_from_before_their_vowel_signs_counted_are_found(path: Path) -> No
         path,
         "UPDATE names SET norm = 'र म' WHERE name = 'राम'",
         "UPDATE grams SET gram = '=र' WHERE gram = '=राम'",
-        "PRAGMA user_version = 14",
+        "PRAGMA user_version = 15",
     )
     with closing(SqliteGraph(path)) as graph:
         named = graph.read("b", ENTITY_NAMED, ["राम", "र म", "cafe"])
