@@ -25,7 +25,7 @@ NOTES = (".md", ".txt")
 """Endings of the files of a folder that are read."""
 
 JSON = "JSON"
-"""What help shows for the value of an option that `read_mapping` reads."""
+"""Placeholder in help for the value of an option that is JSON (`read_mapping`)."""
 
 Record: TypeAlias = Mapping[str, object]
 """A line of JSON Lines: an item or a message, by the names of its fields."""

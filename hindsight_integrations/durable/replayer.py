@@ -139,7 +139,7 @@ class ReplayState:
         last_error: why the last attempt failed; None once one has succeeded.
         away: True while the store can take no retain and answer no question.
         stopped: True if the thread that sends was ended from outside, as by `sys.exit` in an
-            extractor; open the queue anew.
+            extractor; close the queue and open it again.
     """
 
     waiting: int
@@ -166,7 +166,7 @@ class ReplayState:
         if not self.sending:
             parts.append("another process sends")
         if self.stopped:
-            parts.append("the thread that sends has ended; open the queue anew")
+            parts.append("the thread that sends has ended; close the queue and open it again")
         if self.last_error is not None:
             parts.append(f"the last attempt failed: {self.last_error}")
         return ", ".join(parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -64,3 +65,9 @@ def test_names_are_sorted_listed_once_and_the_same_for_type_checkers() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="Nonsense"):
         _ = langchain.Nonsense
+
+
+def test_the_public_module_lists_the_names_of_the_adapters() -> None:
+    public = import_module("hindsight_integrations.langchain")
+    adapters = import_module("hindsight_integrations.integrations.langchain")
+    assert public.__all__ == adapters.__all__

@@ -6,6 +6,7 @@ import doctest
 import importlib
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,9 @@ def test_examples_run(module: str) -> None:
 def test_the_documentation_tells_of_every_name() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert [name for name in package.__all__ if name not in text] == []
+
+
+def test_the_public_module_lists_the_names_of_the_adapters() -> None:
+    public = import_module("hindsight_integrations.llamaindex")
+    adapters = import_module("hindsight_integrations.integrations.llamaindex")
+    assert public.__all__ == adapters.__all__

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial
 from inspect import signature
-from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, TypeAlias, cast
 
 from langchain_core.callbacks import CallbackManager
 from langchain_core.documents import Document
@@ -19,6 +19,7 @@ from langchain_core.messages import (
     HumanMessage,
     SystemMessage,
 )
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables.config import RunnableConfig, ensure_config, set_config_context
 from langgraph.runtime import Runtime, get_runtime
 from pydantic import AfterValidator
@@ -45,9 +46,6 @@ from hindsight_integrations.retain.foreign import (
     timestamp,
 )
 from hindsight_integrations.retain.request import Item
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 BankId: TypeAlias = str | Callable[[Any], str] | Callable[[], str]
 """A bank's id, or a function that returns it for each call.
@@ -282,7 +280,7 @@ SPEAKERS: Mapping[str, str] = {USER: USER, ASSISTANT: ASSISTANT}
 _CANNED = re.compile(
     r"\A(?:Model call limits exceeded: |(?:Tool|'[^']+' tool) call limit (?:exceeded|reached))"
 )
-"""What LangChain's middleware writes in the agent's name when a limit ends a run."""
+"""Replies that LangChain's middleware makes up when a limit ends a run."""
 
 BEGINNING = ""
 """The mark, for `since`, that stands before the first message."""
@@ -385,18 +383,23 @@ def with_question_section(messages: Sequence[AnyMessage], text: str) -> list[Any
     return changed
 
 
-def in_config(
-    config: RunnableConfig | None, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
-) -> T:
-    """Run work in a configuration, of which a bank's template takes its values."""
-    with set_config_context(ensure_config(config)) as context:
-        return context.run(work, *args, **kwargs)
+class TemplateBankRetriever(BaseRetriever):
+    """Base of retrievers whose bank may be a template of the configuration they are given."""
 
+    def invoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """Return the documents for a question; see LangChain's `BaseRetriever.invoke`."""
+        with set_config_context(ensure_config(config)) as context:
+            return context.run(super().invoke, input, config, **kwargs)
 
-async def ain_config(config: RunnableConfig | None, work: Coroutine[Any, Any, T]) -> T:
-    """`in_config`, for a coroutine."""
-    with set_config_context(ensure_config(config)) as context:
-        return await asyncio.create_task(work, context=context)
+    async def ainvoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """`invoke`, without blocking the event loop."""
+        with set_config_context(ensure_config(config)) as context:
+            documents = super().ainvoke(input, config, **kwargs)
+            return await asyncio.create_task(documents, context=context)
 
 
 def traced_recall(

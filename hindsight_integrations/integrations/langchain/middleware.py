@@ -108,7 +108,7 @@ class HindsightState(AgentState[Any]):
 
 
 class RecalledByRun:
-    """What was recalled in runs that are going on, the last `RUNS` of them."""
+    """Cache of the recalled text of runs in progress, bounded by `RUNS`."""
 
     def __init__(self) -> None:
         self._recalled: dict[str, Any] = {}

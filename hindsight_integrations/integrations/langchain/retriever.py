@@ -11,10 +11,7 @@ from langchain_core.callbacks import (
     CallbackManagerForRetrieverRun,
 )
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
-from langchain_core.runnables.config import (
-    RunnableConfig,
-)
+from langchain_core.retrievers import LangSmithRetrieverParams
 from pydantic import Field, PositiveInt, model_validator
 
 from hindsight_integrations import validation
@@ -26,10 +23,9 @@ from hindsight_integrations.integrations.langchain.conversions import (
     BankField,
     BankId,
     RecallOptions,
-    ain_config,
+    TemplateBankRetriever,
     as_document,
     bank_of,
-    in_config,
     refuse_braces,
 )
 from hindsight_integrations.recall.request import RecallOptions as Options
@@ -46,7 +42,7 @@ class RetrieverOptions(Options, total=False):
     metadata: dict[str, Any] | None
 
 
-class HindsightRetriever(BaseRetriever):
+class HindsightRetriever(TemplateBankRetriever):
     """The memories of a bank, by time, people, meaning and exact terms at once.
 
     Setup: `pip install "hindsight-integrations[langchain]"`
@@ -147,18 +143,6 @@ class HindsightRetriever(BaseRetriever):
                 )
         rest = {name: value for name, value in given.items() if name in cls.model_fields}
         return rest | {"options": {**options, **direct}}
-
-    def invoke(
-        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> list[Document]:
-        """Return the documents for a question; see LangChain's `BaseRetriever.invoke`."""
-        return in_config(config, super().invoke, input, config, **kwargs)
-
-    async def ainvoke(
-        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> list[Document]:
-        """`invoke`, without blocking the event loop."""
-        return await ain_config(config, super().ainvoke(input, config, **kwargs))
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any

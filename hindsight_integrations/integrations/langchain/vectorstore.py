@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.runnables import RunnableConfig
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
@@ -21,10 +20,9 @@ from hindsight_integrations.integrations.collection import Collection, Record
 from hindsight_integrations.integrations.common import check_options, checked_memory, shown_bank
 from hindsight_integrations.integrations.langchain.conversions import (
     BankId,
-    ain_config,
+    TemplateBankRetriever,
     bank_of,
     checked_bank,
-    in_config,
 )
 from hindsight_integrations.integrations.langchain.models import HindsightEmbeddings
 from hindsight_integrations.recall.request import Where
@@ -334,18 +332,8 @@ class HindsightVectorStore(VectorStore):
         return float
 
 
-class _BankRetriever(VectorStoreRetriever):
-    """A retriever over a store whose bank may be a template of the configuration it is given."""
-
-    def invoke(
-        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> list[Document]:
-        return in_config(config, super().invoke, input, config, **kwargs)
-
-    async def ainvoke(
-        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> list[Document]:
-        return await ain_config(config, super().ainvoke(input, config, **kwargs))
+class _BankRetriever(TemplateBankRetriever, VectorStoreRetriever):
+    """A retriever over a store whose bank may be a template."""
 
 
 def _embeds(memory: Hindsight, embedding: Embeddings) -> bool:

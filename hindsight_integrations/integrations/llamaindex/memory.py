@@ -76,7 +76,7 @@ Retaining = Literal["eager", "overflow", "never"]
 OnFailure = Literal["warn", "raise"]
 
 _EMPTY = "Empty Response"
-"""What LlamaIndex's synthesizers write in the assistant's name if nothing was retrieved."""
+"""Reply that LlamaIndex's synthesizers make up if nothing was retrieved."""
 
 log = logging.getLogger("hindsight_integrations")
 

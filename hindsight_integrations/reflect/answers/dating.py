@@ -15,14 +15,14 @@ from hindsight_integrations.nlp.time import TimeExpression, TimeSpan
 
 _WORDS = word_sets("questions")
 _WITHIN = ("compound", "amod", "nummod", "nmod", "poss")
-"""Of a time that is part of a noun phrase: "the 2010 report"."""
+"""Dependencies of a time within a noun phrase: "the 2010 report"."""
 
 _ROLES = ("nsubj", "nsubjpass", "dobj", "attr")
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What a question asks the time of, in one sentence.
+    """The event of which a question asks the time, as one sentence has it.
 
     Attributes:
         verbs: positions of its verbs.

@@ -1,4 +1,4 @@
-"""Whether a sentence says something for certain and for good: no question, guess, story or while.
+"""Decide whether a sentence states something certain and lasting: no question, guess or story.
 
 These are properties of a whole sentence, which hold of all that its clauses claim.
 """
