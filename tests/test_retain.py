@@ -428,6 +428,7 @@ def test_a_batch_reports_what_failed_and_stores_the_rest(memory: Hindsight) -> N
     assert seen[-1] == (6, 6)
 
 
+@pytest.mark.local
 @pytest.mark.parametrize(
     ("error", "attempts"), [(StoreLockedError("held by another"), 1), (ExtractionError("one"), 7)]
 )

@@ -61,17 +61,20 @@ def llamaindex_retriever(memory: Hindsight) -> object:
 
 
 def langchain_middleware(memory: Hindsight) -> object:
+    from langchain.agents import create_agent
     from langchain_core.messages import HumanMessage
     from langgraph.runtime import Runtime
 
     from hindsight_integrations.langchain import HindsightMiddleware, recall_node
+    from tests.langchain.models import Scripted
 
     state: Any = {"messages": [HumanMessage(QUESTION)]}
     options = {"scope": MINE, "max_tokens": 4000}
-    middleware = HindsightMiddleware(memory, bank_id="b", recall_options=options)
-    node = recall_node(memory, "b", scope=MINE)
-    recalled = middleware.before_agent(state, Runtime()), node(state, Runtime())
-    assert all("tea" in repr(each) for each in recalled)
+    middleware = HindsightMiddleware(memory, bank_id="b", recall_options=options, retain="never")
+    model = Scripted(replies=["Ann does."])
+    create_agent(model, middleware=[middleware]).invoke(state)
+    recalled = model.system(), repr(recall_node(memory, "b", scope=MINE)(state, Runtime()))
+    assert all("tea" in text for text in recalled)
     return recalled
 
 

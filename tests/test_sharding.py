@@ -100,7 +100,7 @@ async def test_it_is_one_memory_to_its_callers(three: dict[str, Hindsight], tmp_
         assert memory.shard_of("moving:user-3") in three
         with pytest.raises(InvalidInputError, match="each shard is backed up separately"):
             memory.maintenance.backup(tmp_path / "all.backup")
-        with pytest.raises(InvalidInputError, match="mapping"):
+        with pytest.raises(InvalidInputError, match="memories that are open"):
             Shards.in_memory()
         with pytest.raises(InvalidInputError, match="at least one"):
             Shards(three, leaving=list(three))

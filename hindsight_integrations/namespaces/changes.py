@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
@@ -129,7 +129,12 @@ class Changes:
     def _start(self, since: datetime | None) -> datetime:
         if since is None:
             raise InvalidInputError("since is None; give the time from which to list changes")
-        return as_datetime(validation.timestamp("since", since, self._runtime.settings.zone))
+        return as_datetime(validation.timestamp("since", since, self._zone))
+
+    @property
+    def _zone(self) -> tzinfo:
+        """The zone of times that carry none; a client of a service overrides this."""
+        return self._runtime.settings.zone
 
 
 def _before(time: datetime) -> datetime:

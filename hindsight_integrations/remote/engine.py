@@ -6,6 +6,7 @@ import functools
 import json
 import weakref
 from collections.abc import Callable
+from datetime import tzinfo
 from functools import cache
 from typing import Any, NoReturn, TypeVar, cast
 
@@ -274,11 +275,17 @@ def namespace_class(name: str) -> type:
         for verb_name, verb in verbs(object).items()
         if verb_name.startswith(prefix)
     }
-    return type(kind.__name__, (kind,), routed_methods(offered) | {"__init__": _with_caller})
+    own = {"__init__": _with_caller, "_zone": property(_zone)}
+    return type(kind.__name__, (kind,), routed_methods(offered) | own)
 
 
 def _with_caller(self: Any, caller: Caller) -> None:
     self._caller = caller
+
+
+def _zone(self: Any) -> tzinfo:
+    zone: tzinfo = self._caller.client.settings.zone
+    return zone
 
 
 def routed_methods(offered: dict[str, Verb]) -> dict[str, Any]:

@@ -270,7 +270,7 @@ def test_a_thread_that_an_extractor_ends_is_told(queue: Path) -> None:
         assert not durable.drain()
         state = durable.state()
         assert (state.stopped, state.ok, state.waiting) == (True, False, 2)
-        assert "open the queue anew" in str(durable.health())
+        assert "open it again" in str(durable.health())
 
 
 def test_what_close_leaves_to_an_attempt_in_progress_is_closed_when_it_ends(

@@ -114,6 +114,10 @@ class RecalledByRun:
         self._recalled: dict[str, Any] = {}
         self._lock = Lock()
 
+    def __reduce__(self) -> tuple[type[RecalledByRun], tuple[()]]:
+        """Copy and pickle as an empty cache: a run stays in the process that began it."""
+        return RecalledByRun, ()
+
     def put(self, recalled: Any) -> str:
         """Keep what was recalled, and return its key."""
         key = uuid.uuid4().hex

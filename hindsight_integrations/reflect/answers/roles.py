@@ -280,6 +280,8 @@ class RoleMatch(TermMatch):
 
     def is_of_way(self, place: int, term: Term) -> bool:
         """Return False if what stands before a thing is unlike in the question: "to", "from"."""
+        while self._words[place].dep == "compound":
+            place = self._words[place].head
         above = self._words[self._words[place].head]
         told = above.lemma if self._words[place].dep == "pobj" else ""
         if told == term.way:
