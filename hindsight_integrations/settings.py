@@ -42,7 +42,7 @@ class Settings:
     timezone: str = "UTC"
     """IANA name of the time zone of times that carry none, such as "Europe/Berlin": those of calls,
     texts and files, and the present where no time is given [C]. It decides which day is "today". A
-    time with a zone or offset of its own keeps it. Times are stored and shown in UTC."""
+    time with a zone or offset of its own keeps it."""
 
     # Retaining
     max_content_chars: int = 2_000_000

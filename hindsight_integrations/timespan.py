@@ -47,6 +47,29 @@ def as_utc(timestamp: datetime) -> datetime:
         return timestamp.replace(tzinfo=UTC)
 
 
+def with_offset(timestamp: datetime) -> datetime:
+    """Return a time with the offset from UTC that its zone has then; a naive one is read as UTC.
+
+    Times with an offset compare and subtract as the moments they are. Python compares two of one
+    zone by their clocks, which is wrong when summer time begins or ends.
+    """
+    return at_offset(timestamp, utc_offset(timestamp))
+
+
+def at_offset(timestamp: datetime, seconds: int) -> datetime:
+    """Return a time as clocks show it that are so many seconds ahead of UTC."""
+    zone = timezone(timedelta(seconds=seconds)) if seconds else UTC
+    try:
+        return as_utc(timestamp).astimezone(zone)
+    except OverflowError:  # the first or last day of the calendar
+        return as_utc(timestamp)
+
+
+def utc_offset(timestamp: datetime) -> int:
+    """Return how many seconds the zone of a time is ahead of UTC then; 0 for a naive time."""
+    return int((timestamp.utcoffset() or timedelta()).total_seconds())
+
+
 def in_zone(timestamp: datetime, zone: tzinfo) -> datetime:
     """Return a time that a machine noted in the zone of the people it is about.
 
@@ -83,6 +106,20 @@ def zone_of(spans: Iterable[TimeSpan], default: tzinfo = UTC) -> tzinfo:
             same = midnight.replace(tzinfo=default).utcoffset() == offset
             return default if same else timezone(offset)
     return default
+
+
+def where_said(timestamp: datetime, spans: Iterable[TimeSpan], default: tzinfo = UTC) -> datetime:
+    """Return a stored time in the zone of the people it is about.
+
+    Args:
+        timestamp: when it was said. Stored in UTC, its zone is that of the days of `spans`.
+        spans: times that the text names.
+        default: a zone that knows summer time, preferred where it has the same offset.
+    """
+    if not timestamp.utcoffset():
+        return timestamp.astimezone(zone_of(spans, default))
+    known = timestamp.astimezone(default)
+    return known if known.utcoffset() == timestamp.utcoffset() else timestamp
 
 
 def _nearest_midnight(timestamp: datetime) -> datetime:
@@ -150,11 +187,9 @@ class TimeSpan:
 
     @classmethod
     def of_day(cls, timestamp: datetime) -> TimeSpan:
-        """Return the day, in UTC, of a timestamp."""
-        start = as_utc(timestamp).replace(hour=0, minute=0, second=0, microsecond=0)
-        last = datetime.max.replace(tzinfo=UTC)
-        end = last if start.date() == last.date() else start + timedelta(days=1)
-        return cls(start, end, Precision.DAY)
+        """Return the day of a timestamp, as the clocks of its zone have it."""
+        start = with_offset(timestamp).replace(hour=0, minute=0, second=0, microsecond=0)
+        return cls(as_utc(start), _shifted(start, timedelta(days=1)), Precision.DAY)
 
     @classmethod
     def between(cls, start: datetime | None, end: datetime | None) -> TimeSpan:

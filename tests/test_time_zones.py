@@ -1,4 +1,4 @@
-"""Times keep their zone: "today" is the day of the person who says it, stored in UTC."""
+"""Times keep their zone: "today" is the day of the person who says it, and is shown as theirs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,45 @@ def test_today_is_the_day_where_it_is_said(memory: Hindsight) -> None:
     assert times(found) == day(7, NEW_YORK)
     assert str(found.occurred[0]) == "7 May 2024"
     assert found.mentioned_at == EVENING
-    assert found.mentioned_at.tzinfo is UTC
+    assert found.mentioned_at.utcoffset() == timedelta(hours=-5)
+
+
+def test_day_of_saying_is_shown_as_it_was_where_it_was_said(memory: Hindsight) -> None:
+    memory.retain(BANK, "Anna planted roses today.", timestamp=EVENING)
+    memory.retain(BANK, "Anna planted a tree.", timestamp=EVENING.astimezone(UTC))
+    shown = memory.recall(BANK, "What did Anna plant?").text
+    assert "[07 May 2024, 21:00]\nAnna planted roses today." in shown
+    assert "[08 May 2024, 02:00]\nAnna planted a tree." in shown
+    assert "7 May 2024, 21:00" in repr(memory.memories.list(BANK, text="roses").items[0])
+    assert "- 7 May 2024: Anna planted roses today." in memory.context(BANK, "roses").text
+    answer = memory.reflect(BANK, "When did Anna plant roses?", query_time=datetime(2024, 6, 1))
+    assert answer.text.startswith("- 7 May 2024: “Anna planted roses today.” (said 7 May 2024)")
+
+
+def test_day_given_without_a_time_is_shown_as_that_day(berlin: Hindsight) -> None:
+    berlin.retain(BANK, "Anna bought a kayak.", timestamp=date(2024, 5, 7))
+    assert berlin.recall(BANK, "Who bought a kayak?").text.startswith("[07 May 2024]\n")
+
+
+def test_zone_of_a_memory_outlives_the_process_and_an_export(tmp_path: Path) -> None:
+    with Hindsight(tmp_path / "memories") as memory:
+        memory.retain(BANK, "Anna met Otto today.", timestamp=EVENING)
+        memory.banks.export(BANK, tmp_path / "u.jsonl")
+    with Hindsight(tmp_path / "memories") as memory:
+        memory.banks.import_(tmp_path / "u.jsonl", "copy")
+        for bank in (BANK, "copy"):
+            (found,) = memory.memories.list(bank).items
+            assert found.mentioned_at.isoformat() == EVENING.isoformat()
+            assert found.sources[0].mentioned_at.isoformat() == EVENING.isoformat()
+
+
+def test_times_of_one_zone_are_told_apart_when_clocks_are_turned_back(berlin: Hindsight) -> None:
+    zone = berlin.settings.zone
+    for fold in (0, 1):
+        said = datetime(2024, 10, 27, 2, 30, tzinfo=zone, fold=fold)
+        berlin.retain(BANK, f"Anna fed the cat, time {fold}.", timestamp=said)
+    first, second = sorted(berlin.memories.list(BANK).items, key=lambda one: one.text)
+    assert second.mentioned_at - first.mentioned_at == timedelta(hours=1)
 
 
 def test_messages_keep_their_zone(memory: Hindsight) -> None:

@@ -59,7 +59,7 @@ from hindsight_integrations.models import (
 )
 from hindsight_integrations.private import PRIVATE
 from hindsight_integrations.stores.base import EmbedderStamp, EntityNames, MemoryRecord
-from hindsight_integrations.timespan import as_utc
+from hindsight_integrations.timespan import with_offset
 from hindsight_integrations.validation import shown
 
 log = logging.getLogger("hindsight_integrations")
@@ -310,9 +310,9 @@ _PLAIN = (str, int, float, bool)
 
 
 def _encoded(value: object) -> object:
-    """Encode timestamps as ISO 8601 in UTC, durations in seconds, bytes and vectors in base64."""
+    """Encode timestamps as ISO 8601 with offset, durations in seconds, bytes in base64."""
     if isinstance(value, datetime):
-        return as_utc(value).isoformat()
+        return with_offset(value).isoformat()
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, np.ndarray):
@@ -399,7 +399,7 @@ def _timestamp(value: Any) -> datetime:
     timestamp = datetime.fromisoformat(_plain(str, value))
     if timestamp.tzinfo is None:
         raise ValueError(f"{value!r} has no timezone")
-    return as_utc(timestamp)
+    return with_offset(timestamp)
 
 
 def _seconds(value: Any) -> timedelta:

@@ -89,6 +89,7 @@ from hindsight_integrations.stores.common import (
 from hindsight_integrations.stores.soundness import (
     unreadable,
 )
+from hindsight_integrations.timespan import with_offset
 
 
 class Memories:
@@ -245,7 +246,7 @@ class Memories:
                 tags=old.tags if labels is None else labels,
                 metadata=old.metadata if details is None else details,
                 confidence=old.confidence if sure is UNCHANGED else sure,
-                mentioned_at=old.mentioned_at if said_at is None else as_datetime(said_at),
+                mentioned_at=old.mentioned_at if said_at is None else with_offset(said_at),
                 speaker=old.speaker if speaker is None else who,
                 expires_at=old.expires_at if ends_at is UNCHANGED else ends_at,
                 pinned=is_pinned,

@@ -9,9 +9,16 @@ from functools import lru_cache
 from hindsight_integrations.nlp.tokens import line_cost
 
 
-@lru_cache(1024)
 def date_header(when: datetime) -> str:
-    """Return a day with its clock time; without one at midnight, which stands for no time."""
+    """Return a day with its clock time, where it was said; without one at midnight.
+
+    Midnight stands for no time.
+    """
+    return _header(when.replace(tzinfo=None))  # times of one moment are equal in all zones
+
+
+@lru_cache(1024)
+def _header(when: datetime) -> str:
     if (when.hour, when.minute) == (0, 0):
         return _day_header(when)
     return f"[{when:%d %b %Y, %H:%M}]"

@@ -24,6 +24,7 @@ from hindsight_integrations.retain.enrichment import IndexContext, indexed_of, r
 from hindsight_integrations.retain.entity_resolution import Resolver
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.stores.base import ChangeSet, MemoryRecord, StoredBank, Vector
+from hindsight_integrations.timespan import with_offset
 
 _KINDS = (*ObservationKind, *TurnKind)
 
@@ -135,7 +136,7 @@ def checked_memory(memory: object, max_chars: int) -> Memory:
         text=validation.content(memory.text, max_chars),
         type=validation.memory_type(memory.type),
         occurred=validation.spans("memory.occurred", memory.occurred),
-        mentioned_at=as_datetime(validation.timestamp("memory.mentioned_at", memory.mentioned_at)),
+        mentioned_at=with_offset(validation.timestamp("memory.mentioned_at", memory.mentioned_at)),
         speaker=None if memory.speaker is None else validation.label("speaker", memory.speaker),
         context=_text("memory.context", memory.context, validation.MAX_CONTEXT),
         entities=validation.entities(memory.entities, "memory.entities"),

@@ -53,7 +53,7 @@ from hindsight_integrations.stores.common import (
 from hindsight_integrations.stores.soundness import (
     unreadable,
 )
-from hindsight_integrations.timespan import zone_of
+from hindsight_integrations.timespan import where_said
 
 MOST_MEMORIES = 1 << 31
 """More memories than a bank has."""
@@ -243,13 +243,14 @@ def _processed(
 ) -> CorrectedRecord:
     """Return the record of a memory, with all that is computed from its text and context.
 
-    Only times in UTC are stored: if the zone in which it was said is not given, it is that of the
-    days that the memory names, or else that of the settings.
+    The zone in which it was said is the one given, or else follows from its times; see
+    `where_said`.
     """
     stored = deps.graph.get_bank(bank_id)
+    said = memory.mentioned_at
     passage = Passage(
         memory.text,
-        memory.mentioned_at.astimezone(zone or zone_of(memory.occurred, deps.settings.zone)),
+        said.astimezone(zone) if zone else where_said(said, memory.occurred, deps.settings.zone),
         memory.speaker,
         preceding=context.preceding,
         title=memory.context,

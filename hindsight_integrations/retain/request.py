@@ -22,7 +22,7 @@ from hindsight_integrations.retain.file_dates import (
     file_date,
 )
 from hindsight_integrations.retain.markdown import front_matter, markdown_sections
-from hindsight_integrations.timespan import in_zone
+from hindsight_integrations.timespan import as_utc, in_zone, with_offset
 
 UpdateMode: TypeAlias = Literal["replace", "append"]
 
@@ -127,9 +127,9 @@ class Stamp:
 class Turn:
     """A text, or one message of a conversation.
 
-    `mentioned_at` is in the zone in which it was said, which tells the day that "today" is; it is
-    stored in UTC. `dated` is True if the caller gave it; `reference` is the caller's id of the
-    message; `context` replaces the context of the stamp.
+    `mentioned_at` is in the zone in which it was said, which tells the day that "today" is. `dated`
+    is True if the caller gave it; `reference` is the caller's id of the message; `context` replaces
+    the context of the stamp.
     """
 
     text: str
@@ -142,8 +142,8 @@ class Turn:
 
     @property
     def said_at(self) -> datetime:
-        """When it was said, in UTC."""
-        return as_datetime(self.mentioned_at)
+        """When it was said, with the offset from UTC of its zone."""
+        return with_offset(self.mentioned_at)
 
     def context_in(self, stamp: Stamp) -> str | None:
         """Return its own context, or the one shared by all turns of the retain."""
@@ -192,7 +192,7 @@ def digest(*parts: object) -> str:
 
 def turn_digest(turn: Turn, stamp: Stamp) -> str:
     """Return a hash of a turn and its stamp; the time counts only if the caller gave it."""
-    timestamp = turn.said_at.isoformat() if turn.dated else ""
+    timestamp = as_utc(turn.mentioned_at).isoformat() if turn.dated else ""
     metadata = sorted({**stamp.identifying, **turn.metadata}.items())
     return digest(
         turn.text, turn.speaker, timestamp, turn.reference, metadata, turn.context_in(stamp),

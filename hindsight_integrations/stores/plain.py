@@ -35,6 +35,7 @@ from hindsight_integrations.stores import base, common, predicate
 from hindsight_integrations.stores.audit import MEMORY, MODEL
 from hindsight_integrations.stores.base import Kind, MemoryFilter, MemoryRecord, StoredBank
 from hindsight_integrations.stores.entities import names_of
+from hindsight_integrations.timespan import as_utc
 
 T = TypeVar("T")
 
@@ -211,7 +212,7 @@ class PlainBank:
         memories = [record.memory for record in self.memories.values()]
         types = Counter(memory.type for memory in memories)
         kinds = Counter(kind for _, kind, _ in self.links)
-        said = [memory.mentioned_at for memory in memories]
+        said = [as_utc(memory.mentioned_at) for memory in memories]
         return BankStats(
             bank_id=self.id,
             memories=len(memories),
@@ -399,7 +400,9 @@ def _entities_of(data: PlainBank) -> dict[str, Entity]:
     """Return all entities with what is counted of their mentions."""
     mentions, found = data.mentions(), {}
     for id, entity in sorted(data.entities.items()):
-        said = [data.memories[memory].memory.mentioned_at for memory in mentions.get(id, ())]
+        said = [
+            as_utc(data.memories[memory].memory.mentioned_at) for memory in mentions.get(id, ())
+        ]
         found[id] = replace(
             entity,
             bank_id=data.id,

@@ -142,6 +142,8 @@ def test_names_from_before_their_vowel_signs_counted_are_found(path: Path) -> No
         path,
         "UPDATE names SET norm = 'र म' WHERE name = 'राम'",
         "UPDATE grams SET gram = '=र' WHERE gram = '=राम'",
+        "ALTER TABLE contents DROP COLUMN utc_offset",
+        "ALTER TABLE sources DROP COLUMN utc_offset",
         "PRAGMA user_version = 15",
     )
     with closing(SqliteGraph(path)) as graph:

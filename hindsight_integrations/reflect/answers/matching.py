@@ -16,10 +16,8 @@ from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import Token
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.nlp.time import (
-    Precision,
     TimeExpression,
     TimeSpan,
-    calendar,
     find_times,
 )
 from hindsight_integrations.reflect.answers.dating import date_of, events_at
@@ -44,7 +42,7 @@ from hindsight_integrations.reflect.answers.values import (
 from hindsight_integrations.reflect.answers.verdicts import VerdictMatch
 from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
 from hindsight_integrations.reflect.ending_hints import may_have_ended
-from hindsight_integrations.timespan import zone_of
+from hindsight_integrations.timespan import where_said
 
 _SIZES = frozenset("tall high long wide deep big heavy".split())
 _HOURS = frozenset(
@@ -345,7 +343,7 @@ class Match(VerdictMatch):
         memory = self._statement.memory
         return find_times(
             self._sentence.text,
-            memory.mentioned_at.astimezone(zone_of(memory.occurred)),
+            where_said(memory.mentioned_at, memory.occurred),
             words=[Token(word.text, word.start, word.tag) for word in self._words],
             setting=[memory.context] if memory.context else [],
         )
@@ -366,7 +364,7 @@ class Match(VerdictMatch):
         """
         if self._named():
             return self._time_of(self._sentence.roots())
-        return calendar.period(Precision.DAY, self._statement.memory.mentioned_at)
+        return TimeSpan.of_day(self._statement.memory.mentioned_at)
 
     def has_event(self) -> bool:
         """Return True if its main verb tells what happened, or what the subject asked of did."""

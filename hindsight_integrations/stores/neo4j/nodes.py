@@ -45,7 +45,7 @@ from hindsight_integrations.stores.soundness import (
     sound_memory,
     sound_note,
 )
-from hindsight_integrations.timespan import as_utc
+from hindsight_integrations.timespan import as_utc, at_offset, utc_offset, with_offset
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -459,6 +459,7 @@ def memory_properties(memory: Memory) -> Properties:
             for span in memory.occurred
         ],
         "mentioned_at": text_of(memory.mentioned_at),
+        "utc_offset": utc_offset(memory.mentioned_at),
         "created_at": text_of(memory.created_at),
         "updated_at": text_of(memory.updated_at),
         "expires_at": text_or_none(memory.expires_at),
@@ -497,7 +498,7 @@ def memory_of(node: Mapping[str, Any], bank_id: str, entities: Iterable[str] = (
         text=node["text"],
         type=MemoryType(node["type"]),
         occurred=spans_of(node["occurred"]),
-        mentioned_at=time_of(node["mentioned_at"]),
+        mentioned_at=at_offset(time_of(node["mentioned_at"]), node.get("utc_offset", 0)),
         speaker=node.get("speaker"),
         context=node.get("context"),
         entities=tuple(entities),
@@ -543,7 +544,7 @@ def _source_of(text: str) -> Source:
 def source_text(source: Source) -> str:
     """Return a source as JSON with the fields that say something."""
     given = {name: getattr(source, name) for name in _SOURCE_FIELDS}
-    given["mentioned_at"] = text_of(source.mentioned_at)
+    given["mentioned_at"] = with_offset(source.mentioned_at).isoformat(timespec="microseconds")
     return json.dumps(
         {
             name: value

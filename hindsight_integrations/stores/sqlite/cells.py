@@ -26,6 +26,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     SqlValue,
     spans_of,
 )
+from hindsight_integrations.timespan import at_offset
 
 _IN_MEMORIES = MEMORY_COLUMNS.split(", ")
 
@@ -101,6 +102,10 @@ def _is_share(value: SqlValue) -> bool:
     return value is None or (isinstance(value, int | float) and 0 <= value <= 1)
 
 
+def _is_offset(value: SqlValue) -> bool:
+    return isinstance(value, int) and bool(at_offset(timestamp(0), value))
+
+
 _NOTES = ("scope", "speaker", "context", "kind", "reasoning", "invalidated_because")
 
 _TESTS: Mapping[str, Callable[[SqlValue], bool]] = {
@@ -116,6 +121,7 @@ _TESTS: Mapping[str, Callable[[SqlValue], bool]] = {
     "tags": _are_tags,
     "metadata": _are_metadata,
     "confidence": _is_share,
+    "utc_offset": _is_offset,
     **dict.fromkeys(_NOTES, _is_note),
 }
 """Tests of the values of columns; one that raises has failed."""
@@ -166,6 +172,10 @@ def _none(tx: BankTransaction, key: int, row: Mapping[str, SqlValue]) -> SqlValu
     return None
 
 
+def _no_offset(tx: BankTransaction, key: int, row: Mapping[str, SqlValue]) -> SqlValue:
+    return 0
+
+
 def _since(tx: BankTransaction, key: int, row: Mapping[str, SqlValue]) -> SqlValue:
     """Return when an invalidated memory was changed last: it stays invalidated."""
     return row["updated_at"] if _fits("updated_at", row["updated_at"]) else _said(tx, key, row)
@@ -189,6 +199,7 @@ _RESTORED: Mapping[str, _Restore] = {
     "tags": _tags,
     "metadata": _metadata,
     "confidence": _none,
+    "utc_offset": _no_offset,
     **dict.fromkeys(_NOTES, _none),
 }
 """Replacements for values that cannot be read, by column."""

@@ -334,7 +334,8 @@ def _memories(tx: BankTransaction, rows: dict[int, Row]) -> dict[int, Memory]:
         for row in tx.execute(
             "SELECT s.unit, s.document_id, s.chunk_id, "
             f"{count_of('s.position')}, s.mentioned_at, s.reference, m.id, "
-            "s.quote, s.supports FROM sources s LEFT JOIN memories m ON m.key = s.evidence "
+            "s.quote, s.supports, s.utc_offset "
+            "FROM sources s LEFT JOIN memories m ON m.key = s.evidence "
             f"WHERE s.unit {IN_KEYS} ORDER BY s.unit, s.ordinal",
             (key_list(rows),),
         )

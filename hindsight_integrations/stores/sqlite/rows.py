@@ -51,6 +51,7 @@ from hindsight_integrations.stores.soundness import (
     sound_note,
     sound_row,
 )
+from hindsight_integrations.timespan import at_offset, utc_offset
 
 SqlValue: TypeAlias = str | int | float | bytes | None
 Row: TypeAlias = tuple[Any, ...]
@@ -297,10 +298,11 @@ MEMORY_COLUMNS = (
 )
 CONTENT_COLUMNS = (
     "confidence, created_at, updated_at, speaker, tags, metadata, invalidated_because, context, "
-    "text, kind, reasoning"
+    "text, kind, reasoning, utc_offset"
 )
 SOURCE_COLUMNS = (
-    "document_id, chunk_id, position, mentioned_at, reference, evidence, quote, supports"
+    "document_id, chunk_id, position, mentioned_at, reference, evidence, quote, supports, "
+    "utc_offset"
 )
 
 _NONE, _EMPTY = "[]", "{}"
@@ -327,6 +329,7 @@ def content_row(memory: Memory) -> tuple[SqlValue, ...]:
         *(memory.confidence, micros(memory.created_at), micros(memory.updated_at), memory.speaker),
         *(_json(memory.tags), metadata_text(memory.metadata), memory.invalidated_because),
         *(memory.context, memory.text, memory.kind, memory.reasoning),
+        utc_offset(memory.mentioned_at),
     )
 
 
@@ -348,7 +351,7 @@ def memory_of(
         text=text,
         type=MemoryType(type_),
         occurred=spans_of(occurred),
-        mentioned_at=timestamp(mentioned_at),
+        mentioned_at=at_offset(timestamp(mentioned_at), row[21]),
         speaker=speaker,
         context=context,
         entities=tuple(entities),
@@ -386,13 +389,14 @@ def source_row(source: Source, evidence: int | None) -> tuple[SqlValue, ...]:
     return (
         *(source.document_id, source.chunk_id, source.position, micros(source.mentioned_at)),
         *(source.reference, evidence, source.quote, source.supports),
+        utc_offset(source.mentioned_at),
     )
 
 
 def source_of(row: Row) -> Source:
     """Return the source that `source_row` was given; the row has the memory's id for its key."""
-    document_id, chunk_id, position, mentioned_at, reference, memory_id, quote, supports = row
-    said = timestamp(mentioned_at)
+    document_id, chunk_id, position, mentioned_at, reference, memory_id, quote, supports = row[:8]
+    said = at_offset(timestamp(mentioned_at), row[8])
     return Source(
         document_id, chunk_id, position, said, reference, memory_id, quote, bool(supports)
     )

@@ -250,6 +250,12 @@ def _normalise_names(cursor: sqlite3.Cursor) -> None:
 
 _VERSION_16 = (_normalise_names,)
 
+# Seconds ahead of UTC of the clock by which something was said; not kept by earlier versions.
+_VERSION_17 = (
+    "ALTER TABLE contents ADD COLUMN utc_offset INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE sources ADD COLUMN utc_offset INTEGER NOT NULL DEFAULT 0",
+)
+
 MIGRATIONS: tuple[tuple[str | Callable[[sqlite3.Cursor], None], ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -267,6 +273,7 @@ MIGRATIONS: tuple[tuple[str | Callable[[sqlite3.Cursor], None], ...], ...] = (
     _VERSION_14,
     _VERSION_15,
     _VERSION_16,
+    _VERSION_17,
 )
 """Statements and functions that lead from version n (its index) to n + 1. Only ever appended to."""
 

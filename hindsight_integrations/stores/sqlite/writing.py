@@ -59,6 +59,8 @@ from hindsight_integrations.stores.sqlite.rows import (
     upsert_sql,
 )
 
+_SUPPORTS = SOURCE_COLUMNS.split(", ").index("supports")
+
 
 def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     """Apply a change set; return the ids of the memories removed. See `GraphStore.apply`."""
@@ -372,7 +374,7 @@ def _add_sources(tx: BankTransaction, sources: Mapping[int, Sequence[Source]]) -
         fresh = [row for row in dict.fromkeys(live) if row not in had[key]]
         added += [(key, n, tx.no, *row) for n, row in enumerate(fresh, start=len(had[key]))]
         cites = any(each.memory_id is not None for each in given)
-        if cites and not any(row[-1] for row in (*had[key], *fresh)):
+        if cites and not any(row[_SUPPORTS] for row in (*had[key], *fresh)):
             lacking.append(key)
     tx.executemany(insert_sql("sources", f"unit, ordinal, bank, {SOURCE_COLUMNS}"), added)
     return lacking

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ class WritingContract:
             "Alice met Bob",
             type=MemoryType.OPINION,
             occurred=(day(2024, 5, 2), TimeSpan(ago(900), ago(500), Precision.SEASON)),
-            mentioned_at=ago(3),
+            mentioned_at=ago(3).astimezone(timezone(timedelta(hours=-3, minutes=-30))),
             speaker="Alice",
             context="diary",
             entities=("Alice", "Bob"),
@@ -83,7 +83,10 @@ class WritingContract:
         )
         given = replace(given, interaction=token_vectors(1))
         keep(graph, given)
-        assert graph.read("b", base.MEMORY, ["m"]) == {"m": given.memory}
+        found = graph.read("b", base.MEMORY, ["m"])
+        assert found == {"m": given.memory}
+        said = found["m"].mentioned_at.utcoffset()
+        assert said == given.memory.mentioned_at.utcoffset()
         back = graph.read("b", base.RECORD, ["m"])["m"]
         assert np.array_equal(back.vector, given.vector)
         assert replace(back, vector=given.vector) == given
