@@ -53,6 +53,8 @@ def with_offset(timestamp: datetime) -> datetime:
     Times with an offset compare and subtract as the moments they are. Python compares two of one
     zone by their clocks, which is wrong when summer time begins or ends.
     """
+    if timestamp.tzinfo is UTC:
+        return timestamp
     return at_offset(timestamp, utc_offset(timestamp))
 
 
@@ -81,7 +83,7 @@ def in_zone(timestamp: datetime, zone: tzinfo) -> datetime:
 
 def _shifted(timestamp: datetime, by: timedelta) -> datetime:
     try:
-        return as_utc(timestamp) + by
+        return with_offset(timestamp) + by
     except OverflowError:
         edge = datetime.max if by > timedelta() else datetime.min
         return edge.replace(tzinfo=UTC)
@@ -129,10 +131,10 @@ def _nearest_midnight(timestamp: datetime) -> datetime:
 
 @dataclass(frozen=True, slots=True, order=True)
 class TimeSpan:
-    """A half-open interval `[start, end)` in UTC.
+    """A half-open interval `[start, end)`; both ends have the offset from UTC given with them.
 
-    A day or a longer period of the calendar is that of the zone in which it was said, so that it
-    begins at another time than midnight if that zone is not UTC.
+    A day or a longer period of the calendar is that of the zone in which it was said. Its ends are
+    midnights there; in UTC they are at other times if the zone is not UTC.
 
     Raises:
         InvalidInputError: `end` is not after `start`, or one of them is no datetime.
@@ -148,8 +150,8 @@ class TimeSpan:
                 raise InvalidInputError(
                     f"a time span starts and ends at datetimes; got {end!r}, a {type(end).__name__}"
                 )
-        object.__setattr__(self, "start", as_utc(self.start))
-        object.__setattr__(self, "end", as_utc(self.end))
+        object.__setattr__(self, "start", with_offset(self.start))
+        object.__setattr__(self, "end", with_offset(self.end))
         if self.end <= self.start:
             raise InvalidInputError(
                 f"a time span must end after it starts; got start {self.start.isoformat()} and "
@@ -173,12 +175,18 @@ class TimeSpan:
     def wall_clock(self) -> tuple[datetime, datetime]:
         """Return start and end as a person says them, without a zone.
 
-        A day or a longer period of the calendar goes from midnight to midnight in its zone, which
-        is not stored: the nearest midnights are returned. Other spans are in UTC.
+        A day or a longer period of the calendar goes from midnight to midnight in its zone: of an
+        end in UTC, which does not tell its zone, the nearest midnight is returned. Otherwise such
+        an end is of the zone of the other.
         """
-        if not self._is_of_calendar():
-            return self.start.replace(tzinfo=None), self.end.replace(tzinfo=None)
-        return _nearest_midnight(self.start), _nearest_midnight(self.end)
+        offset = utc_offset(self.start) or utc_offset(self.end)
+        start, end = (
+            _nearest_midnight(time)
+            if self._is_of_calendar() and not time.utcoffset()
+            else at_offset(time, utc_offset(time) or offset).replace(tzinfo=None)
+            for time in (self.start, self.end)
+        )
+        return start, end
 
     def _is_of_calendar(self) -> bool:
         """Return True for whole days, of which one may have an hour more or less."""
@@ -189,7 +197,7 @@ class TimeSpan:
     def of_day(cls, timestamp: datetime) -> TimeSpan:
         """Return the day of a timestamp, as the clocks of its zone have it."""
         start = with_offset(timestamp).replace(hour=0, minute=0, second=0, microsecond=0)
-        return cls(as_utc(start), _shifted(start, timedelta(days=1)), Precision.DAY)
+        return cls(start, _shifted(start, timedelta(days=1)), Precision.DAY)
 
     @classmethod
     def between(cls, start: datetime | None, end: datetime | None) -> TimeSpan:

@@ -66,15 +66,15 @@ def test_today_is_the_day_where_it_is_said(memory: Hindsight) -> None:
 
 
 def test_day_of_saying_is_shown_as_it_was_where_it_was_said(memory: Hindsight) -> None:
-    memory.retain(BANK, "Anna planted roses today.", timestamp=EVENING)
-    memory.retain(BANK, "Anna planted a tree.", timestamp=EVENING.astimezone(UTC))
-    shown = memory.recall(BANK, "What did Anna plant?").text
-    assert "[07 May 2024, 21:00]\nAnna planted roses today." in shown
-    assert "[08 May 2024, 02:00]\nAnna planted a tree." in shown
-    assert "7 May 2024, 21:00" in repr(memory.memories.list(BANK, text="roses").items[0])
-    assert "- 7 May 2024: Anna planted roses today." in memory.context(BANK, "roses").text
-    answer = memory.reflect(BANK, "When did Anna plant roses?", query_time=datetime(2024, 6, 1))
-    assert answer.text.startswith("- 7 May 2024: “Anna planted roses today.” (said 7 May 2024)")
+    memory.retain(BANK, "Anna met Otto today.", timestamp=EVENING)
+    memory.retain(BANK, "Anna met Bert.", timestamp=EVENING.astimezone(UTC))
+    shown = memory.recall(BANK, "Whom did Anna meet?").text
+    assert "[07 May 2024, 21:00]\nAnna met Otto today." in shown
+    assert "[08 May 2024, 02:00]\nAnna met Bert." in shown
+    assert "7 May 2024, 21:00" in repr(memory.memories.list(BANK, text="Otto").items[0])
+    assert "- 7 May 2024: Anna met Otto today." in memory.context(BANK, "Otto").text
+    answer = memory.reflect(BANK, "When did Anna meet Otto?", query_time=datetime(2024, 6, 1))
+    assert answer.text.startswith("- 7 May 2024: “Anna met Otto today.” (said 7 May 2024)")
 
 
 def test_day_given_without_a_time_is_shown_as_that_day(berlin: Hindsight) -> None:
@@ -225,9 +225,23 @@ def test_days_are_shown_as_they_were_said(memory: Hindsight, hours: int) -> None
     assert "7 May 2024" in {str(span) for span in only(memory).occurred}
 
 
-def test_times_of_the_clock_are_shown_in_utc() -> None:
+def test_times_of_the_clock_are_shown_as_they_were_said(memory: Hindsight) -> None:
     span = TimeSpan(EVENING, EVENING + timedelta(hours=1))
-    assert str(span) == "8 May 2024, 02:00 to 03:00"
+    assert str(span) == "7 May 2024, 21:00 to 22:00"
+    assert str(TimeSpan(span.start.astimezone(UTC), span.end)) == str(span)
+    assert str(TimeSpan(span.start, span.end.astimezone(UTC))) == str(span)
+    memory.retain(BANK, "Anna met Otto at 6 pm today.", timestamp=EVENING)
+    (told,) = only(memory).occurred
+    assert str(told) == "7 May 2024, 18:00 to 19:00"
+    answer = memory.reflect(BANK, "When did Anna meet Otto?")
+    assert answer.text.startswith("- 7 May 2024, 18:00: “Anna met Otto at 6 pm today.”")
+
+
+def test_months_of_a_zone_with_summer_time_are_shown_whole() -> None:
+    with Hindsight.in_memory(settings=Settings(timezone="Europe/London")) as london:
+        said = datetime(2024, 5, 7, 9)
+        london.retain(BANK, "Anna painted the fence in March 2024.", timestamp=said)
+        assert str(only(london).occurred[0]) == "1 Mar 2024 to 31 Mar 2024"
 
 
 def test_messages_of_an_export_are_of_the_zone_of_the_settings(

@@ -364,7 +364,7 @@ def test_dates_are_intervals_at_the_precision_given(
 def test_days_are_those_of_where_it_was_said() -> None:
     said = SAID.replace(tzinfo=timezone(timedelta(hours=2)))
     assert spans("2023-05-07", said=said) == [
-        ("2023-05-06T22:00:00+00:00", "2023-05-07T22:00:00+00:00", "day")
+        ("2023-05-07T00:00:00+02:00", "2023-05-08T00:00:00+02:00", "day")
     ]
 
 

@@ -50,7 +50,7 @@ _TIMES_DIFFER = f"""
     WITH m, [(m)-[:AT]->(t:Time) WHERE t.ordinal > 0 |
         [t.ordinal, t.since + '/' + t.until + '/' + t.precision]] AS named
     WHERE COUNT {{ (m)-[:AT]->() }} <> 1 + size(m.occurred)
-        OR any(each IN named WHERE coalesce(m.occurred[each[0] - 1], '') <> each[1])
+        OR any(each IN named WHERE NOT coalesce(m.occurred[each[0] - 1], '') STARTS WITH each[1])
     RETURN m.id"""
 
 _COUNTS_DIFFER = """

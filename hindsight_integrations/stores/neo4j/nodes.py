@@ -454,10 +454,7 @@ def memory_properties(memory: Memory) -> Properties:
         "metadata": metadata_text(memory.metadata),
         "confidence": memory.confidence,
         "scope": memory.scope,
-        "occurred": [
-            f"{text_of(span.start)}/{text_of(span.end)}/{span.precision}"
-            for span in memory.occurred
-        ],
+        "occurred": list(map(_span_text, memory.occurred)),
         "mentioned_at": text_of(memory.mentioned_at),
         "utc_offset": utc_offset(memory.mentioned_at),
         "created_at": text_of(memory.created_at),
@@ -522,11 +519,21 @@ def memory_of(node: Mapping[str, Any], bank_id: str, entities: Iterable[str] = (
 
 def spans_of(occurred: Iterable[str]) -> tuple[TimeSpan, ...]:
     """Return the times of a memory's `occurred`."""
-    parts = (text.split("/") for text in occurred)
-    return tuple(
-        TimeSpan(time_of(start), time_of(end), Precision(precision))
-        for start, end, precision in parts
-    )
+    return tuple(_span_of(*text.split("/")) for text in occurred)
+
+
+def _span_text(span: TimeSpan) -> str:
+    """Return start, end and precision; and how far ahead of UTC the ends are, if not in UTC."""
+    text = f"{text_of(span.start)}/{text_of(span.end)}/{span.precision}"
+    offsets = (utc_offset(span.start), utc_offset(span.end))
+    return "/".join([text, *map(str, offsets)]) if any(offsets) else text
+
+
+def _span_of(
+    start: str, end: str, precision: str, ahead_at_start: str = "0", ahead_at_end: str = "0"
+) -> TimeSpan:
+    first = at_offset(time_of(start), int(ahead_at_start))
+    return TimeSpan(first, at_offset(time_of(end), int(ahead_at_end)), Precision(precision))
 
 
 def sources_of(sources: Iterable[str]) -> tuple[Source, ...]:

@@ -315,7 +315,7 @@ _SPANS_KEPT = 8192
 def memory_row(record: MemoryRecord) -> tuple[SqlValue, ...]:
     """Return `MEMORY_COLUMNS` of a record."""
     memory = record.memory
-    spans = [(micros(s.start), micros(s.end), s.precision.value) for s in memory.occurred]
+    spans = [_span_values(span) for span in memory.occurred]
     return (
         *(memory.id, memory.type.value, micros(memory.mentioned_at)),
         *(micros_or_none(memory.expires_at), micros_or_none(memory.invalidated_at)),
@@ -378,10 +378,21 @@ def spans_of(occurred: str) -> tuple[TimeSpan, ...]:
     """Return the times of a row's `occurred`."""
     if occurred == _NONE:
         return ()
-    return tuple(
-        TimeSpan(timestamp(start), timestamp(end), Precision(precision))
-        for start, end, precision in json.loads(occurred)
-    )
+    return tuple(_span_of(*values) for values in json.loads(occurred))
+
+
+def _span_values(span: TimeSpan) -> tuple[int | str, ...]:
+    """Return start, end and precision; and how far ahead of UTC the ends are, if not in UTC."""
+    ends = (span.start, span.end)
+    offsets = tuple(map(utc_offset, ends))
+    return (*map(micros, ends), span.precision.value, *(offsets if any(offsets) else ()))
+
+
+def _span_of(
+    start: int, end: int, precision: str, ahead_at_start: int = 0, ahead_at_end: int = 0
+) -> TimeSpan:
+    first = at_offset(timestamp(start), ahead_at_start)
+    return TimeSpan(first, at_offset(timestamp(end), ahead_at_end), Precision(precision))
 
 
 def source_row(source: Source, evidence: int | None) -> tuple[SqlValue, ...]:

@@ -55,6 +55,8 @@ ODD_TEXTS = (
     "%_* ? :name $1 {id: 1}",
 )
 
+_EAST, _WEST = timezone(timedelta(hours=9)), timezone(timedelta(hours=-3, minutes=-30))
+
 
 class WritingContract:
     """Tests of change sets."""
@@ -64,8 +66,12 @@ class WritingContract:
             "m",
             "Alice met Bob",
             type=MemoryType.OPINION,
-            occurred=(day(2024, 5, 2), TimeSpan(ago(900), ago(500), Precision.SEASON)),
-            mentioned_at=ago(3).astimezone(timezone(timedelta(hours=-3, minutes=-30))),
+            occurred=(
+                day(2024, 5, 2),
+                TimeSpan(ago(900), ago(500), Precision.SEASON),
+                TimeSpan(ago(4).astimezone(_EAST), ago(3).astimezone(_WEST), Precision.RANGE),
+            ),
+            mentioned_at=ago(3).astimezone(_WEST),
             speaker="Alice",
             context="diary",
             entities=("Alice", "Bob"),
@@ -85,8 +91,11 @@ class WritingContract:
         keep(graph, given)
         found = graph.read("b", base.MEMORY, ["m"])
         assert found == {"m": given.memory}
-        said = found["m"].mentioned_at.utcoffset()
-        assert said == given.memory.mentioned_at.utcoffset()
+        said, kept = given.memory, found["m"]
+        assert kept.mentioned_at.isoformat() == said.mentioned_at.isoformat()
+        assert [span.wall_clock() for span in kept.occurred] == [
+            span.wall_clock() for span in said.occurred
+        ]
         back = graph.read("b", base.RECORD, ["m"])["m"]
         assert np.array_equal(back.vector, given.vector)
         assert replace(back, vector=given.vector) == given
