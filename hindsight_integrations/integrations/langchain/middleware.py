@@ -359,8 +359,6 @@ class HindsightMiddleware(TurnMiddleware):
         self.recall_options = {"max_tokens": max_tokens, **(recall_options or {})}
         self.retain_options = dict(retain_options or {})
         check_options(self.recall_options, Hindsight.recall)
-        if self.recall_options["max_tokens"] is not None:
-            validation.positive("max_tokens", self.recall_options["max_tokens"])
         check_options(self.retain_options, Hindsight.retain_messages)
 
     def __repr__(self) -> str:

@@ -85,10 +85,12 @@ def chat_options(given: ChatOptions) -> ChatOptions:
     """Return the options of a chat, with the default budget.
 
     Raises:
-        InvalidInputError: an option has no such name.
+        InvalidInputError: an option has no such name, or a value that cannot be used.
     """
     check_options(given, ChatOptions)
-    return {"max_tokens": MAX_TOKENS, **given}
+    options: ChatOptions = {"max_tokens": MAX_TOKENS, **given}
+    validation.positive("max_tokens", options["max_tokens"])
+    return options
 
 
 class Turn(NamedTuple):
