@@ -100,6 +100,21 @@ class Turn(NamedTuple):
     before: str
 
 
+def checked_speakers(speakers: object) -> dict[str, str]:
+    """Return the names of speakers by role.
+
+    Raises:
+        InvalidInputError: they are no mapping of LlamaIndex's roles to names.
+    """
+    roles = [role.value for role in MessageRole]
+    if not isinstance(speakers, Mapping) or not {*speakers} <= {*roles}:
+        raise InvalidInputError(
+            f"speakers is {validation.shown(speakers)}; give a mapping from roles to names, such "
+            f'as {{"user": "Alice"}}; the roles are {", ".join(roles)}'
+        )
+    return {str(role): validation.label("a speaker", name) for role, name in speakers.items()}
+
+
 def last_turn(messages: Sequence[ChatMessage]) -> Turn | None:
     """Return the current turn of a chat; None if the user said nothing yet.
 
@@ -166,6 +181,8 @@ class Chats:
 
     def __post_init__(self) -> None:
         checked_memory(self.memory)
+        self.speakers = checked_speakers(self.speakers)
+        validation.flag("separate_sessions", self.separate)
         validation.choice("on_failure", self.on_failure, get_args(OnFailure))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -408,7 +425,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             `where`, `min_score`.
 
     Raises:
-        InvalidInputError: an option is unknown, or `max_tokens` leaves no room for a message.
+        InvalidInputError: an argument cannot be used, or `max_tokens` leaves no room for a message.
 
     Examples:
         >>> with Hindsight.in_memory() as memory:
@@ -464,11 +481,13 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             )
         super().__init__(
             bank_id=plain_bank(bank_id),
-            session_id=session_id or new_id("chat-"),
+            session_id=new_id("chat-")
+            if session_id is None
+            else validation.label("session_id", session_id),
             token_limit=token_limit,
             messages=list(messages),
-            separate_sessions=separate_sessions,
-            speakers=dict(speakers),
+            separate_sessions=validation.flag("separate_sessions", separate_sessions),
+            speakers=checked_speakers(speakers),
             on_failure=validation.choice("on_failure", on_failure, get_args(OnFailure)),
             options=chosen,
         )
