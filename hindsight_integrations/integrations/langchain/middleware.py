@@ -570,12 +570,15 @@ def retain_node(
 def _messages(state: Any, field: str) -> Sequence[BaseMessage]:
     """Return the messages in a state: a mapping, a dataclass or a pydantic model.
 
+    One that stands alone, such as a text, is a list of one, as LangGraph's `add_messages` takes it.
+
     Raises:
         InvalidInputError: they are none that a chat model takes.
     """
     given = state[field] if isinstance(state, Mapping) else getattr(state, field)
     try:
-        return convert_to_messages(given)
+        alone = isinstance(given, str | Mapping | BaseMessage)
+        return convert_to_messages([given] if alone else given)
     except (ValueError, TypeError, NotImplementedError) as error:
         raise InvalidInputError(
             f"the state's {field!r} is no list of messages ({error}); give messages as a chat "
