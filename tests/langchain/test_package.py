@@ -92,6 +92,7 @@ def test_the_public_module_lists_the_names_of_the_adapters() -> None:
             lambda m: HindsightMiddleware(m, "a", retain_options={"metadata": {"user": None}}),
             "metadata\\['user'\\] is None",
         ),
+        (lambda m: HindsightMiddleware(m, "a", name=""), "name is blank"),
         (lambda m: HindsightMiddleware(m, "a", recall_options={"types": ["x"]}), "type is 'x'"),
         (lambda m: recall_node(m, "a", budget="huge"), "budget is 'huge'"),
         (lambda m: retain_node(m, "a", scope=5), "scope is 5"),

@@ -299,3 +299,10 @@ def test_a_text_in_place_of_a_list_is_refused_instead_of_taken_by_its_letters(
     with pytest.raises(InvalidInputError, match="texts is 'one'"):
         store.add_texts("one")
     assert ids(store.get_by_ids(["a", "b"])) == ["a", "b"]
+
+
+def test_what_is_no_document_is_refused(engine: Hindsight, bank: str) -> None:
+    store = HindsightVectorStore(engine, bank)
+    for wrong in (Document("Ann sings."), ["Ann sings."]):
+        with pytest.raises(InvalidInputError, match="give a Document"):
+            store.add_documents(wrong)  # type: ignore[arg-type]

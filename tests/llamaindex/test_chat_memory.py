@@ -309,3 +309,10 @@ def test_a_session_without_a_visible_id_is_refused(engine: Hindsight, bank: str)
     for make in (HindsightMemory, HindsightMemoryBlock):
         with pytest.raises(InvalidInputError, match="separate_sessions is 'no'"):
             make(engine, bank, separate_sessions="no")  # type: ignore[arg-type]
+
+
+def test_what_is_no_message_is_refused(engine: Hindsight, bank: str) -> None:
+    chat = HindsightMemory(engine, bank, session_id="monday")
+    with pytest.raises(InvalidInputError, match="give a ChatMessage"):
+        chat.put("Hello.")  # type: ignore[arg-type]
+    assert chat.get_all() == []

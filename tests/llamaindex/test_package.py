@@ -84,6 +84,8 @@ def test_the_public_module_lists_the_names_of_the_adapters() -> None:
         (lambda m: package.HindsightMemoryBlock(m, "a", budget="huge"), "budget is 'huge'"),
         (lambda m: package.HindsightRetriever(m, "a", types=["x"]), "type is 'x'"),
         (lambda m: package.HindsightRetriever(m, "a").retrieve(NO_OPTIONS), "give a mapping"),
+        (lambda m: package.HindsightRetriever(m, []), "no bank given"),
+        (lambda m: package.HindsightQueryEngine(m, "a", response_synthesizer=3), "BaseSynthesizer"),
         (lambda m: package.HindsightQueryEngine(m, "a", llm=3), "int is not a supported language"),
         (lambda m: package.HindsightQueryEngine(m, "a", response_schema=int), "response_schema"),
         (lambda m: package.HindsightToolSpec(m, "a", llm="gpt"), "str is not a supported language"),

@@ -231,3 +231,10 @@ def test_a_text_in_place_of_a_list_is_refused_instead_of_taken_by_its_letters(
     with pytest.raises(InvalidInputError, match="give a MetadataFilters"):
         store.get_nodes(filters={"page": 1})
     assert [node.node_id for node in store.get_nodes(["a"])] == ["a"]
+
+
+def test_what_is_no_node_is_refused(engine: Hindsight, bank: str) -> None:
+    store = HindsightVectorStore(engine, bank)
+    for wrong in (TextNode(text="Ann sings."), ["Ann sings."]):
+        with pytest.raises(InvalidInputError, match="give a BaseNode"):
+            store.add(wrong)

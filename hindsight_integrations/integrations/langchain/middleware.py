@@ -341,7 +341,10 @@ class HindsightMiddleware(TurnMiddleware):
         name: str | None = None,
     ) -> None:
         super().__init__(
-            f"HindsightMiddleware[{_title(bank_id)}]" if name is None else name, on_failure
+            f"HindsightMiddleware[{_title(bank_id)}]"
+            if name is None
+            else validation.label("name", name),
+            on_failure,
         )
         validation.choice("retain", retain, get_args(Retaining))
         self.memory = checked_memory(memory)

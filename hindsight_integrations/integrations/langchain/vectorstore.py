@@ -143,17 +143,18 @@ class HindsightVectorStore(VectorStore):
             ConflictError: an id belongs to another memory of the bank; nothing was stored.
         """
         _refuse(kwargs)
-        given = validation.items("ids", (each.id for each in documents) if ids is None else ids)
-        if len(given) != len(documents):
+        stored = validation.instances("documents", documents, Document)
+        given = validation.items("ids", [each.id for each in stored] if ids is None else ids)
+        if len(given) != len(stored):
             raise InvalidInputError(
-                f"got {len(documents)} documents but {len(given)} ids; give one id for each"
+                f"got {len(stored)} documents but {len(given)} ids; give one id for each"
             )
         chosen = checked_ids([id or str(uuid.uuid4()) for id in given])
         self._collection.put(
             bank_of(self._bank_id),
             [
                 Record(id, document.page_content, document.metadata)
-                for id, document in zip(chosen, documents, strict=True)
+                for id, document in zip(chosen, stored, strict=True)
             ],
         )
         return chosen

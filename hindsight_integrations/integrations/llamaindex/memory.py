@@ -577,8 +577,9 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
 
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Add messages, and retain them."""
-        self.messages.extend(message.model_copy(deep=True) for message in messages)
-        self._keep(messages)
+        given = validation.instances("messages", messages, ChatMessage)
+        self.messages.extend(message.model_copy(deep=True) for message in given)
+        self._keep(given)
         self._attached.retain(self.messages, self.session_id)
         self.session_id = self._attached.adopt(self.session_id)
 

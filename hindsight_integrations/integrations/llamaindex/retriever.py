@@ -158,7 +158,10 @@ def _checked_banks(bank_id: BankId | Sequence[str]) -> BankId | Sequence[str]:
     """Return the argument of a retriever, if it can be used."""
     if isinstance(bank_id, str) or callable(bank_id):
         return checked_bank(bank_id)
-    return tuple(map(plain_bank, validation.items_or_one("bank_id", bank_id, "a bank's id")))
+    banks = tuple(map(plain_bank, validation.items_or_one("bank_id", bank_id, "a bank's id")))
+    if not banks:
+        raise InvalidInputError("no bank given; give a bank's id, or several")
+    return banks
 
 
 class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
@@ -215,7 +218,9 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
                 )
         self._memory = checked_memory(memory)
         self._bank_id = checked_bank(bank_id)
-        self._synthesizer = response_synthesizer
+        self._synthesizer = response_synthesizer and validation.instance(
+            "response_synthesizer", response_synthesizer, BaseSynthesizer
+        )
         self._options = options
         super().__init__(callback_manager)
 

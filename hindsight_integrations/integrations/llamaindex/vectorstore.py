@@ -132,11 +132,12 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         """Store nodes, in place of those with the same ids, and return their ids.
 
         Raises:
-            InvalidInputError: a node's metadata cannot be stored.
+            InvalidInputError: one is no node, or its metadata cannot be stored.
             ConflictError: an id is that of another memory of the bank; nothing was stored.
         """
-        self._nodes.put(self.bank_id, map(_record, nodes))
-        return [node.node_id for node in nodes]
+        given = validation.instances("nodes", nodes, BaseNode)
+        self._nodes.put(self.bank_id, map(_record, given))
+        return [node.node_id for node in given]
 
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Delete the nodes of a document, and what `HindsightTransform` retained of it."""
