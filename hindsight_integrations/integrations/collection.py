@@ -53,6 +53,16 @@ class Record:
     score: float = 0.0
 
 
+def checked_ids(ids: Iterable[str]) -> list[str]:
+    """Return the ids of texts.
+
+    Raises:
+        InvalidInputError: they are a single text, whose letters would be taken one by one, or one
+            of them is no text.
+    """
+    return [validation.text(each, "an id") for each in validation.items("ids", ids)]
+
+
 @dataclass(frozen=True, slots=True)
 class Collection:
     """Texts of this name in banks; other memories of the banks are neither found nor touched."""

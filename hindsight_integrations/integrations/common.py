@@ -10,7 +10,7 @@ import contextlib
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from inspect import Parameter, signature
 from typing import Any, is_typeddict
@@ -25,10 +25,13 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.history import Change
 from hindsight_integrations.models import Memory, ModelUsage
+from hindsight_integrations.nlp.llm import as_model
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.prompts import PROFILED, REMEMBERED
 from hindsight_integrations.recall.dated_lines import date_header
 from hindsight_integrations.recall.packing import memory_line
+from hindsight_integrations.recall.request import DEFAULTS, recall_request
+from hindsight_integrations.reflect import answer
 from hindsight_integrations.rendering import FURTHER, as_item, as_line
 from hindsight_integrations.results import (
     NOTHING_FOUND,
@@ -41,6 +44,7 @@ from hindsight_integrations.results import (
     SkipReason,
 )
 from hindsight_integrations.retain.fence import fence, strip_fenced
+from hindsight_integrations.retain.request import Item, conversation_submission, text_submission
 
 log = logging.getLogger("hindsight_integrations")
 
@@ -50,18 +54,24 @@ HANDFUL = 10
 
 
 def check_options(
-    given: Iterable[str], takes: Callable[..., object], *, also: Sequence[str] = ()
+    given: Mapping[str, Any], takes: Callable[..., object], *, also: Sequence[str] = ()
 ) -> None:
-    """Check the names of options when an adapter is created, not only when it is used.
+    """Check the options of an adapter when it is created, not only when it is used.
+
+    By then an agent goes on without its memory, and only its log says so.
 
     Args:
-        given: names of options.
-        takes: the verb that takes them by keyword, or a `TypedDict` of them.
+        given: options by name.
+        takes: the verb that takes them by keyword, or a `TypedDict` of those of recall or reflect.
         also: names that the adapter takes itself, for the message.
 
     Raises:
-        InvalidInputError: an option has no such name.
+        InvalidInputError: an option has no such name, or a value that cannot be used.
     """
+    if not isinstance(given, Mapping):
+        raise InvalidInputError(
+            f"the options are {validation.shown(given)}; give a mapping from names to values"
+        )
     if is_typeddict(takes):
         known = set(takes.__annotations__)
     else:
@@ -71,6 +81,30 @@ def check_options(
         raise InvalidInputError(
             f"unknown option {unknown[0]!r}; the options are {', '.join([*also, *sorted(known)])}"
         )
+    if takes is Hindsight.retain:
+        text_submission(Item(_SAMPLE, **given), len(_SAMPLE))
+    elif takes is Hindsight.retain_messages:
+        shared = {name: value for name, value in given.items() if name != "session"}
+        session = given.get("session")
+        conversation_submission((), session=session, stamp=Item("", **shared), max_chars=0)
+    else:
+        _check_search(given)
+
+
+_SAMPLE = "sample"
+"""Bank, text and question of the calls that options are checked for."""
+
+
+def _check_search(given: Mapping[str, Any]) -> None:
+    searching: Any = {name: value for name, value in given.items() if name in DEFAULTS}
+    recall_request(_SAMPLE, _SAMPLE, **searching)
+    answer.Bounds(
+        given.get("max_iterations", answer.ITERATIONS), given.get("timeout", answer.SECONDS)
+    )
+    if given.get("llm") is not None:
+        as_model(given["llm"])
+    if given.get("response_schema") is not None:
+        answer.as_form(given["response_schema"])
 
 
 def checked_memory(memory: object) -> Hindsight:

@@ -6,6 +6,7 @@ published can be chosen by its name.
 
 from __future__ import annotations
 
+import copyreg
 import hashlib
 import importlib.util
 import os
@@ -164,6 +165,12 @@ class MemoryMiniLM(OnnxEncoder):
         self, model_dir: str | os.PathLike[str] | None = None, threads: int | None = None
     ) -> None:
         super().__init__(MEMORY_MINILM, partial(find_model_files, model_dir), threads, _adapted)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy the one that a process shares as that of the process it comes to."""
+        if self is bundled():
+            return bundled, ()
+        return copyreg.__newobj__, (type(self),), self.__getstate__()  # type: ignore[attr-defined]
 
 
 def _adapted(files: ModelFiles) -> Mapping[str, Matrix]:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,14 @@ class OnnxEncoder:
         self._threads = threads or min(cores(), _MAX_THREADS)
         self._loading = Lock()
         self._loaded: _Loaded | None = None
+        forks.watch(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle and copy it as not loaded: the copy loads the model when it is first used."""
+        return {**self.__dict__, "_loading": None, "_loaded": None}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state, _loading=Lock())
         forks.watch(self)
 
     def after_fork(self) -> None:

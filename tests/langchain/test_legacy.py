@@ -116,3 +116,13 @@ def test_the_memory_of_classic_chains_is_found_here_too() -> None:
     assert legacy.HindsightMemory is classic.HindsightMemory
     with pytest.raises(AttributeError, match="Nonsense"):
         _ = legacy.Nonsense
+
+
+def test_what_is_no_message_or_store_is_refused(engine: Hindsight, bank: str) -> None:
+    with pytest.raises(InvalidInputError, match="give a HindsightStore"):
+        HindsightChatMessageHistory(engine, bank, session_id="monday", store=None)  # type: ignore[arg-type]
+    with HindsightStore(engine, bank, path=":memory:") as store:
+        history = HindsightChatMessageHistory(engine, bank, session_id="monday", store=store)
+        with pytest.raises(InvalidInputError, match="give a BaseMessage"):
+            history.add_messages(["Hello."])  # type: ignore[list-item]
+        assert history.messages == []

@@ -722,3 +722,15 @@ def test_nodes_take_messages_as_chat_models_do(engine: Hindsight, bank: str) -> 
     assert {m.speaker for m in engine.memories.list(bank) if "?" in m.text} == {"Ann"}
     with pytest.raises(InvalidInputError, match="no list of messages"):
         graph.invoke({"messages": [{"text": "?"}], "memories": ""})
+
+
+@pytest.mark.parametrize(
+    "alone", ["I park on level 3.", {"role": "user", "content": "I park on level 3."}]
+)
+def test_nodes_take_a_message_that_stands_alone(
+    engine: Hindsight, bank: str, alone: object
+) -> None:
+    state = {"messages": alone}
+    retain_node(engine, bank)(state, Runtime())
+    assert texts(engine, bank) == ["I park on level 3."]
+    assert "level 3" in recall_node(engine, bank)(state, Runtime())["memories"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import pickle
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from pydantic import ValidationError
 
 from hindsight_integrations import Hindsight, InvalidInputError, MemoryMiniLM, RerankError
 from hindsight_integrations.langchain import HindsightEmbeddings, HindsightReranker
-from hindsight_integrations.nlp.minilm import published
+from hindsight_integrations.nlp.minilm import bundled, published
 from tests.langchain.models import Scripted
 
 DOCUMENTS = [
@@ -160,3 +162,13 @@ def test_all_engines_and_bridges_of_a_process_share_the_bundled_model() -> None:
         assert other.reranker.encoder is published()  # banks hold its tokens beside other vectors
     with Hindsight.in_memory(reranker=None) as without:
         assert without.reranker is None
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))])
+def test_the_engines_models_can_be_copied_and_pickled(copied: Callable[[Any], Any]) -> None:
+    embeddings = copied(HindsightEmbeddings())
+    assert embeddings.embed_query("Who?") == HindsightEmbeddings().embed_query("Who?")
+    reranker = copied(HindsightReranker(top_n=1))
+    assert reranker.reranker.encoder is bundled()  # which the process shares
+    own = copied(HindsightEmbeddings(MemoryMiniLM(threads=1)))
+    assert own.embed_query("Who?") == pytest.approx(embeddings.embed_query("Who?"), abs=1e-6)

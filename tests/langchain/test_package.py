@@ -5,11 +5,22 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import import_module
 
 import pytest
 
-from hindsight_integrations import integrations, langchain
+from hindsight_integrations import Hindsight, integrations, langchain
+from hindsight_integrations.langchain import (
+    HindsightMiddleware,
+    HindsightRetriever,
+    HindsightVectorStore,
+    recall_node,
+    recall_tool,
+    reflect_tool,
+    retain_node,
+    retain_tool,
+)
 
 
 def python(code: str) -> str:
@@ -71,3 +82,29 @@ def test_the_public_module_lists_the_names_of_the_adapters() -> None:
     public = import_module("hindsight_integrations.langchain")
     adapters = import_module("hindsight_integrations.integrations.langchain")
     assert public.__all__ == adapters.__all__
+
+
+@pytest.mark.parametrize(
+    ("make", "fault"),
+    [
+        (lambda m: HindsightMiddleware(m, "a", retain_options={"tags": [3]}), "a tag is 3"),
+        (
+            lambda m: HindsightMiddleware(m, "a", retain_options={"metadata": {"user": None}}),
+            "metadata\\['user'\\] is None",
+        ),
+        (lambda m: HindsightMiddleware(m, "a", name=""), "name is blank"),
+        (lambda m: HindsightMiddleware(m, "a", recall_options={"types": ["x"]}), "type is 'x'"),
+        (lambda m: recall_node(m, "a", budget="huge"), "budget is 'huge'"),
+        (lambda m: retain_node(m, "a", scope=5), "scope is 5"),
+        (lambda m: recall_tool(m, "a", where={"page": {"$foo": 1}}), "unknown operator"),
+        (lambda m: retain_tool(m, "a", confidence=7), "confidence is 7"),
+        (lambda m: reflect_tool(m, "a", timeout=0), "timeout is 0"),
+        (lambda m: HindsightVectorStore(m, "a", min_score=7), "min_score is 7"),
+        (lambda m: HindsightRetriever(m, "a", arms=["foo"]), "unknown arm"),
+    ],
+)
+def test_the_value_of_an_option_is_checked_when_a_part_is_made(
+    engine: Hindsight, make: Callable[[Hindsight], object], fault: str
+) -> None:
+    with pytest.raises(ValueError, match=fault):  # a field of pydantic raises its own
+        make(engine)

@@ -622,3 +622,38 @@ def test_a_value_that_is_no_dict_is_refused(open_store: Open, value: Any) -> Non
 def test_a_representation_tells_engine_bank_and_file(engine: Hindsight) -> None:
     with HindsightStore(engine, "items", path=":memory:") as store:
         assert repr(store) == f"HindsightStore({engine!r}, bank_id='items', path=':memory:')"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ({"ttl": {"default": 5}}, "give a mapping with some of .*default_ttl"),
+        ({"ttl": 5}, "ttl is 5"),
+        ({"ttl": {"default_ttl": "5"}}, "default_ttl is '5'"),
+        ({"ttl": {"refresh_on_read": "no"}}, "refresh_on_read is 'no'"),
+        ({"min_score": 7}, "min_score is 7"),
+        ({"fields": [3]}, "a path in fields is 3"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_refused(
+    engine: Hindsight, arguments: dict[str, Any], fault: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=fault):
+        HindsightStore(engine, "items", path=":memory:", **arguments)
+
+
+def test_one_path_to_search_by_may_be_a_text(engine: Hindsight, bank: str) -> None:
+    with HindsightStore(engine, bank, path=":memory:") as store:
+        store.put(("ann",), "1", {"title": "Ann sails.", "note": "4711"}, index="title")  # type: ignore[arg-type]
+        assert [memory.text for memory in engine.memories.list(bank).items] == ["Ann sails."]
+        with pytest.raises(InvalidInputError, match="a path in index is 3"):
+            store.put(("ann",), "2", {"title": "Bo"}, index=[3])  # type: ignore[list-item]
+        assert store.get(("ann",), "2") is None
+
+
+def test_a_search_that_cannot_be_made_is_refused(engine: Hindsight, bank: str) -> None:
+    with HindsightStore(engine, bank, path=":memory:") as store:
+        with pytest.raises(InvalidInputError, match="query is 3"):
+            store.search(("ann",), query=3)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match="filter is 'x'"):
+            store.search(("ann",), filter="x")  # type: ignore[arg-type]

@@ -265,3 +265,44 @@ def test_documents_make_a_store_in_an_engine_without_naming_its_embedder(
     store = HindsightVectorStore.from_documents(documents, memory=engine, bank_id=bank)
     (found,) = store.get_by_ids(["ferry"])
     assert (found.page_content, found.metadata) == ("The ferry leaves at nine.", {"page": 3})
+
+
+async def test_mmr_finds_nothing_where_there_is_nothing(engine: Hindsight) -> None:
+    store = HindsightVectorStore(engine, "no such bank")
+    assert store.max_marginal_relevance_search("Who sings?") == []
+    assert await store.as_retriever(search_type="mmr").ainvoke("Who sings?") == []
+
+
+async def test_a_store_is_made_asynchronously_without_naming_the_embedder(
+    engine: Hindsight, bank: str
+) -> None:
+    made = await HindsightVectorStore.afrom_texts(["Bo paints."], memory=engine, bank_id=bank)
+    again = await HindsightVectorStore.afrom_documents(
+        [Document("Ann sings.", id="a")], memory=engine, bank_id=bank
+    )
+    assert ids(again.similarity_search("Who sings?", k=1)) == ["a"]
+    assert len(made.similarity_search("Who?")) == 2
+
+
+def test_a_text_in_place_of_a_list_is_refused_instead_of_taken_by_its_letters(
+    engine: Hindsight, bank: str
+) -> None:
+    store = HindsightVectorStore(engine, bank)
+    store.add_texts(["Ann sings.", "Bo paints."], ids=["a", "b"])
+    for wrong in ("ab", ["a", 3]):
+        with pytest.raises(InvalidInputError, match=r"ids is 'ab'|an id is 3"):
+            store.delete(wrong)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match=r"ids is 'ab'|an id is 3"):
+            store.get_by_ids(wrong)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match=r"ids is 'ab'|an id is 3"):
+            store.add_texts(["one", "two"], ids=wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="texts is 'one'"):
+        store.add_texts("one")
+    assert ids(store.get_by_ids(["a", "b"])) == ["a", "b"]
+
+
+def test_what_is_no_document_is_refused(engine: Hindsight, bank: str) -> None:
+    store = HindsightVectorStore(engine, bank)
+    for wrong in (Document("Ann sings."), ["Ann sings."]):
+        with pytest.raises(InvalidInputError, match="give a Document"):
+            store.add_documents(wrong)  # type: ignore[arg-type]

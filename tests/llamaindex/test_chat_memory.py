@@ -25,11 +25,14 @@ from hindsight_integrations import (
 )
 from hindsight_integrations.llamaindex import (
     HindsightMemory,
+    HindsightMemoryBlock,
     HindsightRetriever,
     HindsightSerializer,
+    ReflectionChatMemory,
 )
 from hindsight_integrations.llamaindex.testing import ScriptedChat
 from hindsight_integrations.results import RetainResult
+from hindsight_integrations.sessions import ReflectionMemory
 from tests.llamaindex.engines import AS_SAID, CountingHindsight, assistant, user
 from tests.llamaindex.upstream import WARNINGS
 
@@ -286,3 +289,30 @@ def test_an_empty_response_is_not_remembered(engine: Hindsight, bank: str) -> No
     )
     engine_of_context.chat("Hello, I am Bob, and I keep bees.")
     assert remembered(engine, bank) == ["Hello, I am Bob, and I keep bees."]
+
+
+@pytest.mark.parametrize("speakers", [{"human": "Ann"}, {"user": ""}, "Ann"])
+def test_speakers_that_nobody_would_be_retained_under_are_refused(
+    engine: Hindsight, bank: str, speakers: Any
+) -> None:
+    for make in (HindsightMemory, HindsightMemoryBlock):
+        with pytest.raises(InvalidInputError, match="speaker"):
+            make(engine, bank, speakers=speakers)
+    learning = ReflectionMemory(lambda system, user: "", every=9)
+    with pytest.raises(InvalidInputError, match="speaker"):
+        ReflectionChatMemory(learning, speakers=speakers)
+
+
+def test_a_session_without_a_visible_id_is_refused(engine: Hindsight, bank: str) -> None:
+    with pytest.raises(InvalidInputError, match="session_id is blank"):
+        HindsightMemory(engine, bank, session_id="")
+    for make in (HindsightMemory, HindsightMemoryBlock):
+        with pytest.raises(InvalidInputError, match="separate_sessions is 'no'"):
+            make(engine, bank, separate_sessions="no")  # type: ignore[arg-type]
+
+
+def test_what_is_no_message_is_refused(engine: Hindsight, bank: str) -> None:
+    chat = HindsightMemory(engine, bank, session_id="monday")
+    with pytest.raises(InvalidInputError, match="give a ChatMessage"):
+        chat.put("Hello.")  # type: ignore[arg-type]
+    assert chat.get_all() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from pathlib import Path
 
@@ -171,3 +172,16 @@ def test_a_workflow_that_was_restored_goes_on_with_its_messages_in_the_bank(
 def test_what_is_no_chat_store_is_refused(engine: Hindsight, bank: str) -> None:
     with pytest.raises(InvalidInputError, match='"bank" or None'):
         HindsightMemory(engine, bank, session_id="s", chat_store="chats.sqlite3")  # type: ignore[arg-type]
+
+
+def test_a_store_in_a_file_can_be_copied_and_one_in_memory_cannot(
+    engine: Hindsight, bank: str, tmp_path: Path
+) -> None:
+    with HindsightChatStore(tmp_path / "chats.sqlite3") as chats:
+        chats.add_message("monday", ChatMessage("Hello."))
+        with copy.deepcopy(chats) as copied:
+            assert copied.get_keys() == ["monday"]
+    with HindsightChatStore(":memory:") as chats:
+        for made in (copy.deepcopy, pickle.dumps):
+            with pytest.raises(InvalidInputError, match="give it a file"):
+                made(chats)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import pickle
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -363,3 +364,11 @@ def test_reranking_and_inner_searches_are_told_to_the_instrumentation(
     HindsightMemory(engine, bank, session_id="s").get("How many hives has Ruth?")
     (search,) = listener.events
     assert search.str_or_query_bundle == "How many hives has Ruth?"
+
+
+@pytest.mark.parametrize("make", [HindsightEmbedding, HindsightRerank])
+def test_models_can_be_copied(make: Callable[[], Any]) -> None:
+    made = make()
+    for copied in (copy.deepcopy(made), made.model_copy(deep=True)):
+        assert type(copied) is make
+        assert copied.model_dump() == made.model_dump()

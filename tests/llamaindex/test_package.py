@@ -6,18 +6,20 @@ import doctest
 import importlib
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import hindsight_integrations.llamaindex as package
-from hindsight_integrations import integrations
+from hindsight_integrations import Hindsight, InvalidInputError, integrations
 from tests.llamaindex.upstream import WARNINGS
 
 pytestmark = WARNINGS
 
 ROOT = Path(integrations.llamaindex.__file__).parent
+NO_OPTIONS = package.RecallQuery("Who?", options=None)
 PAGE = ROOT.parents[2] / "docs" / "llamaindex.md"
 EXAMPLES = sorted(path.stem for path in ROOT.glob("*.py") if ">>> " in path.read_text("utf-8"))
 
@@ -68,3 +70,30 @@ def test_the_public_module_lists_the_names_of_the_adapters() -> None:
     public = import_module("hindsight_integrations.llamaindex")
     adapters = import_module("hindsight_integrations.integrations.llamaindex")
     assert public.__all__ == adapters.__all__
+
+
+@pytest.mark.parametrize(
+    ("make", "fault"),
+    [
+        (
+            lambda m: package.HindsightMemory(m, "a", where={"page": {"$foo": 1}}),
+            "unknown operator",
+        ),
+        (lambda m: package.HindsightMemory(m, "a", max_tokens="many"), "max_tokens is 'many'"),
+        (lambda m: package.HindsightMemory(m, "a", max_tokens=None), "max_tokens is None"),
+        (lambda m: package.HindsightMemoryBlock(m, "a", budget="huge"), "budget is 'huge'"),
+        (lambda m: package.HindsightRetriever(m, "a", types=["x"]), "type is 'x'"),
+        (lambda m: package.HindsightRetriever(m, "a").retrieve(NO_OPTIONS), "give a mapping"),
+        (lambda m: package.HindsightRetriever(m, []), "no bank given"),
+        (lambda m: package.HindsightQueryEngine(m, "a", response_synthesizer=3), "BaseSynthesizer"),
+        (lambda m: package.HindsightQueryEngine(m, "a", llm=3), "int is not a supported language"),
+        (lambda m: package.HindsightQueryEngine(m, "a", response_schema=int), "response_schema"),
+        (lambda m: package.HindsightToolSpec(m, "a", llm="gpt"), "str is not a supported language"),
+        (lambda m: package.HindsightVectorStore(m, "a", min_score=7), "min_score is 7"),
+    ],
+)
+def test_the_value_of_an_option_is_checked_when_a_part_is_made(
+    engine: Hindsight, make: Callable[[Hindsight], object], fault: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=fault):
+        make(engine)

@@ -8,6 +8,12 @@ import re
 
 import pytest
 from llama_index.core import PromptTemplate
+from llama_index.core.callbacks import (
+    CallbackManager,
+    CBEventType,
+    EventPayload,
+    LlamaDebugHandler,
+)
 from llama_index.core.llms.mock import MockLLM
 from llama_index.core.query_engine import SubQuestionQueryEngine
 from llama_index.core.question_gen.types import BaseQuestionGenerator, SubQuestion
@@ -179,3 +185,22 @@ async def test_a_synthesizer_words_the_answer_with_its_prompts_and_streams(
         InvalidInputError, match="'llm' cannot be combined with a response_synthesizer"
     ):
         HindsightQueryEngine(engine, bank, response_synthesizer=synthesizer, llm=MockLLM())
+
+
+async def test_callbacks_are_told_of_a_question_and_its_answer(
+    engine: Hindsight, bank: str
+) -> None:
+    engine.retain(bank, "Ruth lives in Lisbon.")
+    told = LlamaDebugHandler(print_trace_on_end=False)
+    asking = HindsightQueryEngine(engine, bank, callback_manager=CallbackManager([told]))
+    asking.query("Where does Ruth live?")
+    await asking.aquery("Where does Ruth live?")
+    pairs = told.get_event_pairs(CBEventType.QUERY)
+    for start, end in pairs:
+        assert start.payload == {EventPayload.QUERY_STR: "Where does Ruth live?"}
+        assert "Lisbon" in str(end.payload[EventPayload.RESPONSE])
+    assert len(pairs) == 2
+    with pytest.raises(InvalidInputError, match="blank"):
+        asking.query(" ")
+    *_, (_, failed) = told.get_event_pairs(CBEventType.QUERY)
+    assert isinstance(failed.payload[EventPayload.EXCEPTION], InvalidInputError)

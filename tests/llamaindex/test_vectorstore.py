@@ -217,3 +217,24 @@ def test_an_index_searches_by_texts_that_are_embedded_in_place_of_the_question(
         assert [found.node.node_id for found in retriever.retrieve(asked)] == ["goats"]
     with pytest.raises(InvalidInputError, match="is_embedding_query"):
         HindsightVectorStore(engine, bank, is_embedding_query="yes")  # type: ignore[arg-type]
+
+
+def test_a_text_in_place_of_a_list_is_refused_instead_of_taken_by_its_letters(
+    engine: Hindsight, bank: str
+) -> None:
+    store = HindsightVectorStore(engine, bank)
+    store.add([TextNode(text="Ann sings.", id_="a")])
+    with pytest.raises(InvalidInputError, match="ids is 'a'"):
+        store.delete_nodes("a")
+    with pytest.raises(InvalidInputError, match="ids is 'a'"):
+        store.get_nodes("a")
+    with pytest.raises(InvalidInputError, match="give a MetadataFilters"):
+        store.get_nodes(filters={"page": 1})
+    assert [node.node_id for node in store.get_nodes(["a"])] == ["a"]
+
+
+def test_what_is_no_node_is_refused(engine: Hindsight, bank: str) -> None:
+    store = HindsightVectorStore(engine, bank)
+    for wrong in (TextNode(text="Ann sings."), ["Ann sings."]):
+        with pytest.raises(InvalidInputError, match="give a BaseNode"):
+            store.add(wrong)

@@ -91,7 +91,7 @@ class HindsightChatMessageHistory(BaseChatMessageHistory):
         self._bank_id = checked_bank(bank_id)
         self._session = validation.label("session_id", session_id)
         self._namespace = ("chat history", as_label(session_id))
-        self._store = store
+        self._store = validation.instance("store", store, HindsightStore)
 
     @property
     def messages(self) -> list[BaseMessage]:
@@ -104,13 +104,15 @@ class HindsightChatMessageHistory(BaseChatMessageHistory):
         """Store messages, and retain them.
 
         Raises:
+            InvalidInputError: one is no message; nothing was stored.
             HindsightError: the messages could not be retained; they are stored.
         """
+        given = validation.instances("messages", messages, BaseMessage)
         self._store.batch(
             PutOp(self._namespace, uuid.uuid4().hex, message_to_dict(message), index=False)
-            for message in messages
+            for message in given
         )
-        if spoken := conversation(messages):
+        if spoken := conversation(given):
             self._memory.retain_messages(bank_of(self._bank_id), spoken, session=self._session)
 
     def clear(self) -> None:

@@ -341,7 +341,10 @@ class HindsightMiddleware(TurnMiddleware):
         name: str | None = None,
     ) -> None:
         super().__init__(
-            f"HindsightMiddleware[{_title(bank_id)}]" if name is None else name, on_failure
+            f"HindsightMiddleware[{_title(bank_id)}]"
+            if name is None
+            else validation.label("name", name),
+            on_failure,
         )
         validation.choice("retain", retain, get_args(Retaining))
         self.memory = checked_memory(memory)
@@ -359,8 +362,6 @@ class HindsightMiddleware(TurnMiddleware):
         self.recall_options = {"max_tokens": max_tokens, **(recall_options or {})}
         self.retain_options = dict(retain_options or {})
         check_options(self.recall_options, Hindsight.recall)
-        if self.recall_options["max_tokens"] is not None:
-            validation.positive("max_tokens", self.recall_options["max_tokens"])
         check_options(self.retain_options, Hindsight.retain_messages)
 
     def __repr__(self) -> str:
@@ -572,12 +573,15 @@ def retain_node(
 def _messages(state: Any, field: str) -> Sequence[BaseMessage]:
     """Return the messages in a state: a mapping, a dataclass or a pydantic model.
 
+    One that stands alone, such as a text, is a list of one, as LangGraph's `add_messages` takes it.
+
     Raises:
         InvalidInputError: they are none that a chat model takes.
     """
     given = state[field] if isinstance(state, Mapping) else getattr(state, field)
     try:
-        return convert_to_messages(given)
+        alone = isinstance(given, str | Mapping | BaseMessage)
+        return convert_to_messages([given] if alone else given)
     except (ValueError, TypeError, NotImplementedError) as error:
         raise InvalidInputError(
             f"the state's {field!r} is no list of messages ({error}); give messages as a chat "

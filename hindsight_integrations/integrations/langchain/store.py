@@ -168,10 +168,10 @@ class HindsightStore(ContextManaged, BaseStore):
     ) -> None:
         self._memory = checked_memory(memory)
         self._bank_id = checked_bank(bank_id)
-        self._fields = (fields,) if isinstance(fields, str) else tuple(fields)
-        self._min_score = min_score
+        self._fields = _checked_paths("fields", fields)
+        self._min_score = None if min_score is None else validation.share("min_score", min_score)
         self._clock = clock
-        self.ttl_config = ttl
+        self.ttl_config = _checked_ttl(ttl)
         self._lock = threading.RLock()
         self._sending = threading.Lock()
         self._table = StoreTable(path)
@@ -321,7 +321,8 @@ class HindsightStore(ContextManaged, BaseStore):
         if op.value is None:
             self._table.delete(bank, op.namespace, op.key)
             return
-        text = searched_text(op.value, op.index, self._fields)
+        index = op.index if not op.index else _checked_paths("index", op.index)
+        text = searched_text(op.value, index, self._fields)
         self._table.put(bank, op.namespace, op.key, op.value, text=text, ttl=op.ttl, now=now)
 
     def _send(self, bank: str) -> None:
@@ -387,6 +388,38 @@ def _blocks(documents: Sequence[str], size: int) -> Iterator[Sequence[str]]:
     return (documents[start : start + size] for start in range(0, len(documents), size))
 
 
+def _checked_paths(what: str, paths: str | Sequence[str]) -> tuple[str, ...]:
+    """Return paths of a value; a text is the only one."""
+    given = validation.items_or_one(what, paths, "paths of a value, such as 'title'")
+    return tuple(validation.text(path, f"a path in {what}") for path in given)
+
+
+def _checked_ttl(ttl: TTLConfig | None) -> TTLConfig | None:
+    """Return how long items live.
+
+    Raises:
+        InvalidInputError: it is no `TTLConfig`; with a name that nothing reads, no item would ever
+            expire.
+    """
+    if ttl is None:
+        return None
+    known = [*TTLConfig.__annotations__]
+    if not isinstance(ttl, Mapping) or not {*ttl} <= {*known}:
+        raise InvalidInputError(
+            f"ttl is {validation.shown(ttl)}; give a mapping with some of {', '.join(known)}, "
+            'such as {"default_ttl": 60}, in minutes'
+        )
+    minutes: object = ttl.get("default_ttl")
+    is_number = isinstance(minutes, int | float) and not isinstance(minutes, bool)
+    if minutes is not None and not (is_number and 0 <= minutes < math.inf):  # type: ignore[operator]
+        raise InvalidInputError(
+            f"default_ttl is {validation.shown(minutes)}; give minutes, or None to keep items "
+            "forever"
+        )
+    validation.flag("refresh_on_read", ttl.get("refresh_on_read", True))
+    return ttl
+
+
 def _check(op: Op) -> None:
     if not isinstance(op, GetOp | SearchOp | PutOp | ListNamespacesOp):
         raise InvalidInputError(
@@ -399,6 +432,12 @@ def _check(op: Op) -> None:
             'dicts: give {"text": ...}, or None to delete the item'
         )
     validate_op_namespace(op)
+    if isinstance(op, SearchOp):
+        validation.text(op.query or "", "query")
+        if not isinstance(op.filter or {}, Mapping):
+            raise InvalidInputError(
+                f"filter is {validation.shown(op.filter)}; give a mapping from fields to values"
+            )
     if isinstance(op, SearchOp | ListNamespacesOp):
         validation.not_negative("limit", op.limit)
         validation.not_negative("offset", op.offset)

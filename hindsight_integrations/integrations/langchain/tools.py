@@ -110,7 +110,7 @@ def _tool(
     common.checked_memory(memory)
     checked_bank(bank_id)
     if pinned:
-        common.check_options(pinned, getattr(memory, verb))
+        common.check_options(pinned, _PINNABLE[verb])
 
     def run(*text: str, runtime: ToolRuntime = None, **given: Any) -> tuple[str, Any]:  # type: ignore[assignment]
         try:

@@ -14,9 +14,10 @@ from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
 from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.integrations.collection import Collection, Record
+from hindsight_integrations.integrations.collection import Collection, Record, checked_ids
 from hindsight_integrations.integrations.common import check_options, checked_memory, shown_bank
 from hindsight_integrations.integrations.langchain.conversions import (
     BankId,
@@ -142,17 +143,18 @@ class HindsightVectorStore(VectorStore):
             ConflictError: an id belongs to another memory of the bank; nothing was stored.
         """
         _refuse(kwargs)
-        given = [document.id for document in documents] if ids is None else list(ids)
-        if len(given) != len(documents):
+        stored = validation.instances("documents", documents, Document)
+        given = validation.items("ids", [each.id for each in stored] if ids is None else ids)
+        if len(given) != len(stored):
             raise InvalidInputError(
-                f"got {len(documents)} documents but {len(given)} ids; give one id for each"
+                f"got {len(stored)} documents but {len(given)} ids; give one id for each"
             )
-        chosen = [id or str(uuid.uuid4()) for id in given]
+        chosen = checked_ids([id or str(uuid.uuid4()) for id in given])
         self._collection.put(
             bank_of(self._bank_id),
             [
                 Record(id, document.page_content, document.metadata)
-                for id, document in zip(chosen, documents, strict=True)
+                for id, document in zip(chosen, stored, strict=True)
             ],
         )
         return chosen
@@ -166,7 +168,7 @@ class HindsightVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[str]:
         """Store texts; see `add_documents`."""
-        given = list(texts)
+        given = validation.items("texts", texts)
         details = [{}] * len(given) if metadatas is None else metadatas
         if len(details) != len(given):
             raise InvalidInputError(
@@ -181,17 +183,20 @@ class HindsightVectorStore(VectorStore):
         """Delete documents permanently, or all of the collection if `ids` is None.
 
         Ids that do not exist are ignored. Conclusions drawn from a document are rewritten.
+
+        Raises:
+            InvalidInputError: `ids` is no list of texts.
         """
         _refuse(kwargs)
         bank = bank_of(self._bank_id)
-        self._collection.delete(bank, self._collection.ids(bank) if ids is None else ids)
+        given = self._collection.ids(bank) if ids is None else checked_ids(ids)
+        self._collection.delete(bank, given)
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the existing documents with these ids, in the order of the ids."""
-        return [
-            _document(each) for each in self._collection.get(bank_of(self._bank_id), ids).values()
-        ]
+        found = self._collection.get(bank_of(self._bank_id), checked_ids(ids))
+        return [_document(each) for each in found.values()]
 
     def similarity_search(
         self, query: str, k: int = 4, filter: Where | None = None, **kwargs: Any
@@ -314,6 +319,24 @@ class HindsightVectorStore(VectorStore):
         store.add_texts(texts, metadatas, ids=ids)
         return store
 
+    @classmethod
+    async def afrom_documents(
+        cls, documents: list[Document], embedding: Embeddings | None = None, **kwargs: Any
+    ) -> Self:
+        """`from_documents`, without blocking the event loop."""
+        return await in_thread(cls.from_documents, documents, embedding, **kwargs)
+
+    @classmethod
+    async def afrom_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings | None = None,
+        metadatas: list[dict[str, Any]] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """`from_texts`, without blocking the event loop."""
+        return await in_thread(cls.from_texts, texts, embedding, metadatas, **kwargs)
+
     def _found(
         self, query: str, k: int, filter: Where | None, given: Mapping[str, Any]
     ) -> list[Record]:
@@ -323,6 +346,8 @@ class HindsightVectorStore(VectorStore):
     def _varied(
         self, embedding: list[float], found: Sequence[Record], k: int, lambda_mult: float
     ) -> list[Document]:
+        if not found:
+            return []
         vectors = self._collection.vectors(bank_of(self._bank_id), [each.id for each in found])
         near = [vectors[each.id].tolist() for each in found]
         chosen = maximal_marginal_relevance(np.array(embedding), near, lambda_mult, k)

@@ -15,12 +15,13 @@ from llama_index.core.storage.chat_store import BaseChatStore
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import ContextManaged
 from hindsight_integrations.client import Hindsight
-from hindsight_integrations.errors import BankNotFoundError
+from hindsight_integrations.errors import BankNotFoundError, InvalidInputError
 from hindsight_integrations.integrations.common import forget_document
 from hindsight_integrations.integrations.store_table import Row, StoreTable, as_label
 from hindsight_integrations.models import RecordPart, utc_now
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.sessions.conversation import Record
+from hindsight_integrations.stores.servers import IN_MEMORY
 
 _PART: RecordPart = "chat"
 """Part of a session that its messages are recorded as, in the document `<session_id>#chat`."""
@@ -58,7 +59,17 @@ class HindsightChatStore(ContextManaged, BaseChatStore):  # type: ignore[misc]
         self._table = StoreTable(self.path)
 
     def __reduce__(self) -> tuple[type[HindsightChatStore], tuple[str]]:
-        return type(self), (self.path,)
+        """Pickle the path; the copy opens the same file."""
+        if self.path == IN_MEMORY:
+            raise InvalidInputError(
+                "an in-memory chat store cannot be pickled or copied, because the copy would be "
+                "empty; give it a file as path"
+            )
+        return type(self), (os.path.abspath(self.path),)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> HindsightChatStore:
+        made, arguments = self.__reduce__()
+        return made(*arguments)
 
     @classmethod
     def class_name(cls) -> str:

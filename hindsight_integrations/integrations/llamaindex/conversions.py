@@ -132,8 +132,9 @@ def where_from(filters: MetadataFilters) -> Where:
     as JSON (see `HindsightTransform`).
 
     Raises:
-        InvalidInputError: a filter has a value that its operator cannot take.
+        InvalidInputError: they are none, or one has a value that its operator cannot take.
     """
+    validation.instance("filters", filters, MetadataFilters)
     tests = [
         where_from(one) if isinstance(one, MetadataFilters) else _where(one)
         for one in filters.filters

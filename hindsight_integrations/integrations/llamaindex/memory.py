@@ -85,10 +85,12 @@ def chat_options(given: ChatOptions) -> ChatOptions:
     """Return the options of a chat, with the default budget.
 
     Raises:
-        InvalidInputError: an option has no such name.
+        InvalidInputError: an option has no such name, or a value that cannot be used.
     """
     check_options(given, ChatOptions)
-    return {"max_tokens": MAX_TOKENS, **given}
+    options: ChatOptions = {"max_tokens": MAX_TOKENS, **given}
+    validation.positive("max_tokens", options["max_tokens"])
+    return options
 
 
 class Turn(NamedTuple):
@@ -96,6 +98,21 @@ class Turn(NamedTuple):
 
     question: str
     before: str
+
+
+def checked_speakers(speakers: object) -> dict[str, str]:
+    """Return the names of speakers by role.
+
+    Raises:
+        InvalidInputError: they are no mapping of LlamaIndex's roles to names.
+    """
+    roles = [role.value for role in MessageRole]
+    if not isinstance(speakers, Mapping) or not {*speakers} <= {*roles}:
+        raise InvalidInputError(
+            f"speakers is {validation.shown(speakers)}; give a mapping from roles to names, such "
+            f'as {{"user": "Alice"}}; the roles are {", ".join(roles)}'
+        )
+    return {str(role): validation.label("a speaker", name) for role, name in speakers.items()}
 
 
 def last_turn(messages: Sequence[ChatMessage]) -> Turn | None:
@@ -164,6 +181,8 @@ class Chats:
 
     def __post_init__(self) -> None:
         checked_memory(self.memory)
+        self.speakers = checked_speakers(self.speakers)
+        validation.flag("separate_sessions", self.separate)
         validation.choice("on_failure", self.on_failure, get_args(OnFailure))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -406,7 +425,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             `where`, `min_score`.
 
     Raises:
-        InvalidInputError: an option is unknown, or `max_tokens` leaves no room for a message.
+        InvalidInputError: an argument cannot be used, or `max_tokens` leaves no room for a message.
 
     Examples:
         >>> with Hindsight.in_memory() as memory:
@@ -462,11 +481,13 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             )
         super().__init__(
             bank_id=plain_bank(bank_id),
-            session_id=session_id or new_id("chat-"),
+            session_id=new_id("chat-")
+            if session_id is None
+            else validation.label("session_id", session_id),
             token_limit=token_limit,
             messages=list(messages),
-            separate_sessions=separate_sessions,
-            speakers=dict(speakers),
+            separate_sessions=validation.flag("separate_sessions", separate_sessions),
+            speakers=checked_speakers(speakers),
             on_failure=validation.choice("on_failure", on_failure, get_args(OnFailure)),
             options=chosen,
         )
@@ -556,8 +577,9 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
 
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Add messages, and retain them."""
-        self.messages.extend(message.model_copy(deep=True) for message in messages)
-        self._keep(messages)
+        given = validation.instances("messages", messages, ChatMessage)
+        self.messages.extend(message.model_copy(deep=True) for message in given)
+        self._keep(given)
         self._attached.retain(self.messages, self.session_id)
         self.session_id = self._attached.adopt(self.session_id)
 

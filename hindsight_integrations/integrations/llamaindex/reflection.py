@@ -14,6 +14,7 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.llamaindex.memory import (
     SPEAKERS,
     TOKEN_LIMIT,
+    checked_speakers,
     newest_turns,
     said,
 )
@@ -58,7 +59,8 @@ class ReflectionChatMemory(BaseMemory):  # type: ignore[misc]
         speakers: Mapping[str, str] = SPEAKERS,
     ) -> None:
         super().__init__(
-            token_limit=validation.positive("token_limit", token_limit), speakers=dict(speakers)
+            token_limit=validation.positive("token_limit", token_limit),
+            speakers=checked_speakers(speakers),
         )
         if learning is not None:
             self.attach(learning)

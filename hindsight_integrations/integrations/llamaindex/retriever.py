@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
@@ -14,7 +15,8 @@ from llama_index.core.base.response.schema import (
     Response,
     StreamingResponse,
 )
-from llama_index.core.callbacks import CallbackManager
+from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
+from llama_index.core.callbacks.base import EventContext
 from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.retrievers import BaseRetriever
@@ -158,7 +160,10 @@ def _checked_banks(bank_id: BankId | Sequence[str]) -> BankId | Sequence[str]:
     """Return the argument of a retriever, if it can be used."""
     if isinstance(bank_id, str) or callable(bank_id):
         return checked_bank(bank_id)
-    return tuple(map(plain_bank, validation.items_or_one("bank_id", bank_id, "a bank's id")))
+    banks = tuple(map(plain_bank, validation.items_or_one("bank_id", bank_id, "a bank's id")))
+    if not banks:
+        raise InvalidInputError("no bank given; give a bank's id, or several")
+    return banks
 
 
 class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
@@ -215,7 +220,9 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
                 )
         self._memory = checked_memory(memory)
         self._bank_id = checked_bank(bank_id)
-        self._synthesizer = response_synthesizer
+        self._synthesizer = response_synthesizer and validation.instance(
+            "response_synthesizer", response_synthesizer, BaseSynthesizer
+        )
         self._options = options
         super().__init__(callback_manager)
 
@@ -231,6 +238,26 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
         return QueryEngineTool.from_defaults(self, name=name, description=description)
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        with self._told(query_bundle) as event:
+            response = self._answered(query_bundle)
+            event.on_end({EventPayload.RESPONSE: response})
+        return response
+
+    async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        with self._told(query_bundle) as event:
+            response = await self._aanswered(query_bundle)
+            event.on_end({EventPayload.RESPONSE: response})
+        return response
+
+    def _told(self, query_bundle: QueryBundle) -> AbstractContextManager[EventContext]:
+        """Return the context in which LlamaIndex's callbacks are told of the question."""
+        asked = {EventPayload.QUERY_STR: query_bundle.query_str}
+        told: AbstractContextManager[EventContext] = self.callback_manager.event(
+            CBEventType.QUERY, payload=asked
+        )
+        return told
+
+    def _answered(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         if self._synthesizer is not None:
             return self._synthesizer.synthesize(query_bundle, self._found(query_bundle))
         reflection = self._reflected(query_bundle)
@@ -239,7 +266,7 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
             return Response(reflection.text, _cited(reflection), details)
         return StreamingResponse(iter(_pieces(reflection.text)), _cited(reflection), details)
 
-    async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+    async def _aanswered(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         if self._synthesizer is not None:
             found = await in_thread(self._found, query_bundle)
             return await self._synthesizer.asynthesize(query_bundle, found)

@@ -14,6 +14,7 @@ from hindsight_integrations.integrations import common
 from hindsight_integrations.integrations.llamaindex.conversions import (
     BankId,
     ChatOptions,
+    ReflectOptions,
     bank_of,
     checked_bank,
 )
@@ -40,7 +41,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
             `where`, `entities`, `min_score`. The tags are also put on what is retained.
 
     Raises:
-        InvalidInputError: an option has no such name.
+        InvalidInputError: an option has no such name, or a value that cannot be used.
 
     Examples:
         >>> with Hindsight.in_memory() as memory:
@@ -71,6 +72,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         self._bank_id = checked_bank(bank_id)
         if validation.flag("forget", forget):
             self.spec_functions = [*self.spec_functions, ("forget", "aforget")]  # type: ignore[misc]
+        common.check_options({"llm": llm}, ReflectOptions)
         self._llm = llm
         self._options = chat_options(options)
 

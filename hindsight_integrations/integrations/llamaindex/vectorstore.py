@@ -18,7 +18,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.integrations.collection import Collection, Record
+from hindsight_integrations.integrations.collection import Collection, Record, checked_ids
 from hindsight_integrations.integrations.common import (
     check_options,
     check_picklable,
@@ -132,11 +132,12 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         """Store nodes, in place of those with the same ids, and return their ids.
 
         Raises:
-            InvalidInputError: a node's metadata cannot be stored.
+            InvalidInputError: one is no node, or its metadata cannot be stored.
             ConflictError: an id is that of another memory of the bank; nothing was stored.
         """
-        self._nodes.put(self.bank_id, map(_record, nodes))
-        return [node.node_id for node in nodes]
+        given = validation.instances("nodes", nodes, BaseNode)
+        self._nodes.put(self.bank_id, map(_record, given))
+        return [node.node_id for node in given]
 
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Delete the nodes of a document, and what `HindsightTransform` retained of it."""
@@ -227,10 +228,11 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         return await in_thread(self.query, query, **kwargs)
 
     def _ids(self, node_ids: list[str] | None, filters: MetadataFilters | None) -> list[str]:
-        if node_ids is not None and filters is None:
-            return node_ids
+        asked = None if node_ids is None else checked_ids(node_ids)
+        if asked is not None and filters is None:
+            return asked
         passing = self._nodes.ids(self.bank_id, filters and where_from(filters))
-        return passing if node_ids is None else [id for id in node_ids if id in {*passing}]
+        return passing if asked is None else [id for id in asked if id in {*passing}]
 
     def _varied(self, query: VectorStoreQuery, found: Sequence[Record]) -> list[Record]:
         """Return records that are relevant and differ from each other."""
