@@ -65,6 +65,14 @@ def test_a_heading_before_a_sentence_is_no_hindrance(memory: Hindsight) -> None:
     ]
 
 
+def test_an_item_of_a_list_is_told_without_its_mark(memory: Hindsight) -> None:
+    memory.retain("b", "Team:\n- Dev is allergic to nuts.\n- Dev lives in Hull.")
+    assert {line.text for line in memory.profile("b", "Dev").lines} == {
+        "Dev is allergic to nuts.",
+        "Dev lives in Hull.",
+    }
+
+
 def test_nobody_known_has_an_empty_profile(memory: Hindsight) -> None:
     assert told(memory).profile("b", "Zoe").text == ""
     with pytest.raises(BankNotFoundError):
