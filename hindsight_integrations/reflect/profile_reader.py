@@ -38,7 +38,7 @@ _PERIOD = re.compile(
 )
 _FICTION = re.compile(
     r"\b(?:episodes?|series|seasons? (?:finale|\d+)|sequel|novel|soap opera|plot twist|spoilers?"
-    r"|in the (?:film|movie|book|game|play|show|dream))\b"
+    r"|in the (?:film|movie|book|game|play|show|dream|documentary|story|musical|opera|sketch))\b"
     r"|\bin (?:an?|my|his|her|another|the) ?(?:last|past|previous|former|other|next)? "
     r"(?:life|lifetime)\b",
     re.IGNORECASE,
