@@ -164,6 +164,59 @@ def test_a_part_of_a_persons_name_is_that_person_unless_the_text_calls_it_otherw
 
 
 @pytest.mark.parametrize(
+    ("text", "name", "joined"),
+    [
+        ("Peter Novak fixed the boiler. Peter, my nephew, watched him.", "Peter", False),
+        ("David Ross is my landlord. My brother David is staying here.", "David", False),
+        ("Calvin Klein has a sale. My cousin Calvin has a breakdown.", "Calvin", False),
+        ("Ernst & Young audits us. Ernst is out.", "Ernst", False),
+        ("Bruno chewed the remote. Bruno K. bought us a new one.", "Bruno", False),
+        ("Ford recalls 2,000 cars. Mr Ford recalls nothing.", "Mr Ford", False),
+        ("My brother David Ross is back. My brother David is staying here.", "David", True),
+        ("Peter Novak fixed the boiler. Peter watched my nephew.", "Peter", True),
+        ("Bruno K. bought a remote. Bruno likes it.", "Bruno", True),
+        ("Mr Ford came at two. Ford was in a hurry.", "Ford", True),
+    ],
+)
+def test_a_short_name_is_not_the_fuller_one_that_the_text_tells_apart(
+    memory: Hindsight, text: str, name: str, joined: bool
+) -> None:
+    assert [one.name for one in memory.retain("b", text).joined] == [name] * joined
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("Marta brought her dog, Oskar, who barked.", {"Marta": "person", "Oskar": "concept"}),
+        ("I dreamed of a parrot called Vincent.", {"Vincent": "concept"}),
+        ("Leo is our tabby. Leo is 4 and loves tuna.", {"Leo": "concept"}),
+        ("Sadie and Max got married. Sadie is the goat.", {"Sadie": "concept", "Max": "person"}),
+        ("Our dog Bella and our son Max slept.", {"Bella": "concept", "Max": "person"}),
+        ("The dog Anna found is ill.", {"Anna": "person"}),
+        ("Ben is a lion of a man.", {"Ben": "person"}),
+        ("Tom is the dog's best friend.", {"Tom": "person"}),
+        ("Anna & Tom came to dinner.", {"Anna": "person", "Tom": "person"}),
+        ("Ernst & Young audits us.", {"Ernst & Young": "organization"}),
+        ("Cllr Marsh opened it. Cllr Bello was ill.", {"Cllr Marsh": "person"}),
+        ("Aunt Bea uses pork.", {"Aunt Bea": "person"}),
+    ],
+)
+def test_what_a_sentence_calls_a_name_tells_its_kind(
+    memory: Hindsight, text: str, kinds: dict[str, str]
+) -> None:
+    memory.retain("b", text)
+    assert {name: memory.entities.get("b", name).kind for name in kinds} == kinds
+
+
+def test_names_in_a_row_are_as_many_people(memory: Hindsight) -> None:
+    text = "According to Wendy, Emil has left the choir. Emil says he has only taken a break."
+    (stored,) = memory.retain("b", text).stored
+    assert stored.entities == ("Wendy", "Emil")
+    assert memory.retain("b", "Anna Berg is my cousin.").stored[0].entities == ("Anna Berg",)
+    assert memory.entities.get("b", "Anna Berg").kind != "place"
+
+
+@pytest.mark.parametrize(
     ("speaker", "reply", "spelling"),
     [
         ("Faheem", "Fahim, your oud is out of tune.", "Fahim"),

@@ -225,6 +225,8 @@ def compare(one: str, one_kind: str, other: str, other_kind: str) -> Match | Gat
         one_letter = len(a.words) != len(b.words) and 1 in (len(a.words[-1]), len(b.words[-1]))
         return Gate.WORDS if one_letter else SAME  # "Kanto S" is not "Kantos"
     if "person" in kinds and not a.numbers:
+        if ("&" in one) != ("&" in other):
+            return Gate.KINDS  # two names joined: "Ernst" is not short for "Ernst & Young"
         both_personal = _is_personal(a, one_kind, b) and _is_personal(b, other_kind, a)
         return _compare_either_way(a, b) if both_personal else Gate.KINDS
     if acronym := _compare_acronym(a, b):

@@ -37,6 +37,7 @@ from hindsight_integrations.reflect.dependencies import (
     Removal,
 )
 from hindsight_integrations.reflect.observation_text import day, quote, voice
+from hindsight_integrations.reflect.retractions import retraction_after, retracts_itself
 from hindsight_integrations.reflect.scoring import UNDECIDED, belief
 from hindsight_integrations.reflect.stance import Stance, judgement
 from hindsight_integrations.stores.base import (
@@ -156,7 +157,8 @@ class _Judged(NamedTuple):
 def _judged(cluster: Cluster) -> list[_Judged]:
     """Return the first sentence of each memory that judges the topic, oldest first.
 
-    A memory that both praises and blames is left out, as are the words of an assistant.
+    A memory that both praises and blames is left out, as are the words of an assistant, and what
+    the next sentence takes back ("Just kidding.").
     """
     found = []
     for memory in cluster.memories:
@@ -166,6 +168,8 @@ def _judged(cluster: Cluster) -> list[_Judged]:
             _Judged(memory, sentence, read)
             for sentence in sentences(memory.text)
             if (read := judgement(sentence, cluster.subject))
+            and not retracts_itself(sentence)
+            and not retraction_after(memory.text, sentence)
         ]
         if len({each.judgement.sign for each in judged}) == 1:
             found.append(judged[0])

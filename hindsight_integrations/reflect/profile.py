@@ -61,6 +61,8 @@ _PASSED = re.compile(
     re.IGNORECASE,
 )
 """Who has a thing from now on: "tally belongs to Farida from today"."""
+_BULLET = re.compile(r"\A\s*[-*•–]\s+")
+"""The mark of a list's item, which is no part of what it says."""
 _HEADINGS = {
     ProfileSection.FACT: "Facts",
     ProfileSection.PREFERENCE: "Preferences",
@@ -252,7 +254,9 @@ def _lines(
 
 def _line(one: _Told, section: ProfileSection) -> ProfileLine:
     memory = one.statement.memory
-    return ProfileLine(section, one.quoted, (memory.id,), memory.mentioned_at, memory.speaker)
+    return ProfileLine(
+        section, _BULLET.sub("", one.quoted), (memory.id,), memory.mentioned_at, memory.speaker
+    )
 
 
 def _is_due(reading: Reading, memory: Memory, now: datetime) -> bool:

@@ -38,7 +38,7 @@ _PERIOD = re.compile(
 )
 _FICTION = re.compile(
     r"\b(?:episodes?|series|seasons? (?:finale|\d+)|sequel|novel|soap opera|plot twist|spoilers?"
-    r"|in the (?:film|movie|book|game|play|show|dream))\b"
+    r"|in the (?:film|movie|book|game|play|show|dream|documentary|story|musical|opera|sketch))\b"
     r"|\bin (?:an?|my|his|her|another|the) ?(?:last|past|previous|former|other|next)? "
     r"(?:life|lifetime)\b",
     re.IGNORECASE,
@@ -131,8 +131,10 @@ class ProfileReader(PhraseReader):
             return not (self._is_place(word) or self._is_of_another(word, gender))
         if word.lower in ("him", "her", "someone", "somebody"):
             return word.tag != "PRP$"
+        if word.tag != "NN":
+            return False
         person = word.lemma in _PEOPLE or plain_value(word.lower).kind == "role"
-        return word.tag == "NN" and person and not self._is_what_one_is(word)
+        return person and not self._is_what_one_is(word)
 
     def _is_what_one_is(self, word: Word) -> bool:
         """Return True for the "nurse" of "is a nurse", "works as a nurse", "became a nurse"."""

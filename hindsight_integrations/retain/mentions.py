@@ -238,18 +238,18 @@ class _Cutter:
         while end and not _is_acronym(words[end - 1]) and self._trails(words, end, after):
             end -= 1
         titled = end - start > 1 and words[start].lower in _WORDS["honorifics"]
-        titled = titled and not _is_ship(words[start:end])
+        titled = titled and not name_kinds.is_ship(self._spelled(words[start:end]))
         if titled and sum(w.lower not in _WORDS["name_links"] for w in words[start:end]) > 2:
             start += 1
         name = words[start:end]
         if name and _is_name(name) and not self._is_common(name):
-            spelled = self.text[name[0].start : name[-1].stem_end]
+            spelled = self._spelled(name)
             yield NameSpan(
                 name[0].start,
                 name[-1].stem_end,
-                " ".join(spelled.split()),
+                spelled,
                 kind,
-                votes=_own_votes(name, titled)
+                votes=_own_votes(name, spelled, titled)
                 | name_kinds.of_label(kind if start == 0 else "concept", len(name)),
             )
 
@@ -301,7 +301,10 @@ class _Cutter:
         return is_office or word.lower in _WORDS["common_nouns"]
 
     def _is_known(self, words: Sequence[Word]) -> bool:
-        return entity_norm(self.text[words[0].start : words[-1].stem_end]) in self.known
+        return entity_norm(self._spelled(words)) in self.known
+
+    def _spelled(self, words: Sequence[Word]) -> str:
+        return " ".join(self.text[words[0].start : words[-1].stem_end].split())
 
     def _trails(self, words: Sequence[Word], end: int, after: Word | None) -> bool:
         """Return True if the last word is ordinary, or a number that counts or scores."""
@@ -327,20 +330,12 @@ class _Cutter:
         return any(is_first_name(one[1].casefold()) for one in (before, after) if one)
 
 
-def _is_ship(words: Sequence[Word]) -> bool:
-    """Return True for "MS Lindach" and "HMS Rodney", not for "Ms Lindach" or "MS LINDACH"."""
-    is_name = len(words) > 1 and not all(word.text.isupper() for word in words)
-    return is_name and words[0].text in _SHIPS
-
-
-def _own_votes(words: Sequence[Word], titled: bool) -> Counter[str]:
+def _own_votes(words: Sequence[Word], spelled: str, titled: bool) -> Counter[str]:
     """Return the votes of a name's own words."""
-    if _is_ship(words):
+    if name_kinds.is_ship(spelled):
         return Counter(product=name_kinds.SURE)
-    return name_kinds.of_words([word.lower for word in words], titled)
-
-
-_SHIPS = frozenset({"MS", "MV", "SS", "RMS", "HMS", "USS"})
+    votes = name_kinds.of_words([word.lower for word in words], titled)
+    return votes + Counter({name_kinds.NO_PERSON: name_kinds.TOLD} if " & " in spelled else {})
 
 
 def _is_before_preposition(first: Word, second: Word) -> bool:
@@ -404,6 +399,7 @@ _BETWEEN_NAMES = frozenset({"for", "to", "on", "from", "at", "with", "via", "tha
 def _parts(cut: _Cutter, words: Sequence[Word], kind: str) -> Iterator[list[Word]]:
     """Yield the words that a model marks as one name, cut where they are several persons."""
     persons = words[0].sentence not in cut.prose and any(map(cut.is_person, words))
+    persons = persons or all(w.lower == "and" or is_first_name(w.lower) for w in words)
     if kind not in _NEVER_COMPOUND and not persons:
         yield from _around_signs(cut.text, words)
         return
@@ -497,6 +493,8 @@ def _segments(text: str, words: Iterable[Word]) -> Iterator[list[Word]]:
 def _joined(before: Word, gap: str, word: Word) -> bool:
     if word.opens:
         return False
+    if gap == " & " and is_first_name(before.lower) and is_first_name(word.lower):
+        return word.stem_end < word.end  # "Ann & Ben" are two, "Ben & Jerry's" may be a firm
     if gap in (" ", "\u00a0", "  ", " & ", "-"):
         return before.stem_end == before.end or word.lower in _AFTER_POSSESSIVE
     if gap in (". ", "."):

@@ -27,6 +27,8 @@ _LABELLED = " by its label"
 _LISTED = 3
 _USED = 2
 _HINT = 1
+TOLD = 100
+"""Weight of what a sentence says that the name is: an animal's is never a person's."""
 CERTAIN = 2
 """Weight from which a kind is more than a guess."""
 
@@ -47,6 +49,58 @@ _AND = re.compile(r"\b(?:me|myself|I),? and \Z")
 _ENUMERATING = frozenset({", ", " and ", ", and ", " & ", " + ", "/"})
 _BEFORE = 48
 _VOWELS = "aeiou"
+
+_NOUN_BEFORE = re.compile(r"\b([^\W\d_]+),? (?:(?:is |was )?(?:named|called) )?\Z", re.IGNORECASE)
+_OWNER = r"(?:my|our|your|his|her|their|[^\W\d_][\w-]*['’]s?)"
+_ANIMAL_BEFORE = re.compile(
+    rf"(?:\b{_OWNER} (?:[\w’'-]+ ){{0,2}}?([^\W\d_]+)(?:,? (?:named |called )?|, )"
+    r"|\b([^\W\d_]+),? (?:(?:is |was )?(?:named|called) ))\Z",
+    re.IGNORECASE,
+)
+"""What a sentence surely says of a name: "her dog, Oskar", "a parrot called Vincent"."""
+_CALLED_AFTER = re.compile(
+    r",? (?:(?:who|which|that) )?(?:is|was) (?=(?:a|an|my|our|the)\b)|, | \("
+)
+_NOUN_PHRASE = re.compile(
+    rf"(?:(an?|this|that)|the|{_OWNER}) "
+    r"((?:[\w'’-]+ ){0,4}?[\w’'-]+)"
+    r"(?=\s*(?:[,.;:!?)–—]|\Z)"
+    r"| (?:of|in|from|at|on|with|next|and|not|who|which|that|we|i|he|she|they)\b)",
+    re.IGNORECASE,
+)
+"""What stands beside a name and tells what it is of: "the neighbour's dog"."""
+_REACH = 60
+"""Characters before a name that are searched for the noun it belongs to."""
+
+
+def beside_an_animal(text: str, start: int, end: int) -> bool:
+    """Return True if what stands beside `text[start:end]` may make it an animal's name.
+
+    "Ben, the neighbour's dog, bit us", "my cat Bella".
+    """
+    before = _NOUN_BEFORE.search(text, max(0, start - _REACH), start)
+    if before and before[1].casefold() in _WORDS["not_persons"]:
+        return True
+    return _is_animal(_noun_after(text, end))
+
+
+def _noun_after(text: str, end: int) -> re.Match[str] | None:
+    """Return the noun phrase after a name that tells what it is, if there is one."""
+    joint = _CALLED_AFTER.match(text, end)
+    return _NOUN_PHRASE.match(text, joint.end()) if joint else None
+
+
+def _is_animal(noun: re.Match[str] | None) -> bool:
+    return noun is not None and noun[2].split()[-1].casefold() in _WORDS["not_persons"]
+
+
+def _is_said_to_be_an_animal(text: str, start: int, end: int) -> bool:
+    """Return True if a sentence surely says so: not "the dog Anna found", nor "Ben is a lion"."""
+    before = _ANIMAL_BEFORE.search(text, max(0, start - _REACH), start)
+    if before and (before[1] or before[2]).casefold() in _WORDS["not_persons"]:
+        return True
+    after = _noun_after(text, end)
+    return after is not None and not after[1] and _is_animal(after)
 
 
 def _forms(verb: str) -> set[str]:
@@ -78,12 +132,13 @@ def may_be_persons(name: str, kind: str) -> bool:
 def of_words(words: Sequence[str], titled: bool) -> Counter[str]:
     """Return the votes of a name's own words, in lower case."""
     first, last, several = words[0], words[-1], len(words) > 1
-    if titled:
+    if titled or (several and first in _WORDS["kin_titles"]):
         return Counter(person=SURE)
     if several and last in _WORDS["organization_words"]:
         return Counter(organization=SURE)
     if several and last in _WORDS["place_words"]:
-        return Counter(place=SURE)
+        is_surname = last in _WORDS["place_surnames"] and is_first_name(first)
+        return Counter(person=_LISTED, place=_LISTED) if is_surname else Counter(place=SURE)
     if (several and first in _WORDS["organization_heads"]) or any(map(_is_body, words)):
         return Counter(organization=SURE)
     if first in _WORDS["name_heads"] and several and first not in _OF_PERSONS_TOO:
@@ -100,6 +155,15 @@ def of_words(words: Sequence[str], titled: bool) -> Counter[str]:
     return votes
 
 
+_SHIPS = frozenset({"MS", "MV", "SS", "RMS", "HMS", "USS"})
+
+
+def is_ship(name: str) -> bool:
+    """Return True for "MS Lindach" and "HMS Rodney", not for "Ms Lindach" or "MS LINDACH"."""
+    first, _, rest = name.partition(" ")
+    return first in _SHIPS and bool(rest) and not name.isupper()
+
+
 def _is_body(word: str) -> bool:
     """Return True for a compound such as "Mieterverein"."""
     return any(word.endswith(end) and word != end for end in _WORDS["organization_endings"])
@@ -110,6 +174,8 @@ def of_use(text: str, start: int, end: int) -> Counter[str]:
     before, votes = text[max(0, start - _BEFORE) : start], Counter[str]()
     possessed, following = _POSSESSED.match(text, end), _NEXT.match(text, end)
     last, phrase = _LAST.search(before), _PREPOSITION.search(before)
+    if _is_said_to_be_an_animal(text, start, end):
+        votes[NO_PERSON] += TOLD
     if possessed and possessed.group(1).casefold() in _WORDS["personal_nouns"]:
         votes["person"] += _USED
     if following and following.group(1) in _PERSON_VERBS:

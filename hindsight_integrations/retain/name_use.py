@@ -25,6 +25,7 @@ from hindsight_integrations.nlp.name_matching import (
 )
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
 from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.retain import name_kinds
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.stated_names import find_name
 
@@ -117,15 +118,23 @@ class Uses:
         """
         if _is_of_kin(mention, entity, fact.text):
             return Gate.FAMILY
-        if (
-            entity.kind == "person"
-            and not parse(mention.name).is_full
-            and _is_called_a_thing(fact, mention.name)
-        ):
+        is_short = entity.kind == "person" and not parse(mention.name).is_full
+        if is_short and _is_called_a_thing(fact, mention.name):
             return Gate.KINDS
+        if _is_told_apart(mention, entity, fact.text):
+            return Gate.DENIED
         surname = _surname(mention, entity)
-        if surname is None:
-            return None
+        return None if surname is None else self._gate_surname(surname, mention, entity, fact, like)
+
+    def _gate_surname(
+        self,
+        surname: _Surname,
+        mention: Mention,
+        entity: Entity,
+        fact: Fact,
+        like: Sequence[Entity],
+    ) -> Gate | None:
+        """Return the reason why a surname that alone makes two names alike may be another's."""
         if self._is_anothers(surname, entity, like):
             return Gate.FAMILY
         title = gender_of_title(surname.short)
@@ -271,22 +280,7 @@ def _is_no_person(mention: Mention, entity: Entity, fact: Fact) -> bool:
     return False
 
 
-_CALLED_AFTER = re.compile(
-    r",? (?:(?:who|which|that) )?(?:is|was) (?=(?:a|an|my|our|the)\b)|, | \("
-)
-_NOUN_PHRASE = re.compile(
-    r"(?:the|my|our|a|an|his|her|their|your|this|that|[^\W\d_][\w-]*['’]s?) "
-    r"((?:[\w'’-]+ ){0,4}?[\w’'-]+)"
-    r"(?=\s*(?:[,.;:!?)–—]|\Z)| (?:of|in|from|at|on|with|next|who|which|that|we|i|he|she|they)\b)",
-    re.IGNORECASE,
-)
-"""What stands beside a name and tells what it is of: "the neighbour's dog"."""
-_NOUN_BEFORE = re.compile(r"\b([^\W\d_]+),? (?:(?:is |was )?(?:named|called) )?\Z", re.IGNORECASE)
-
-
 _GOES_ON = re.compile(r", (?!and\b|or\b|[A-Z])")
-_BEFORE = 60
-"""Characters before a name that are searched for the noun it belongs to."""
 
 
 def _is_called_a_thing(fact: Fact, name: str) -> bool:
@@ -301,16 +295,11 @@ def _is_called_a_thing(fact: Fact, name: str) -> bool:
     start = find_name(text, name)
     if start < 0:
         return False
-    before, end = _NOUN_BEFORE.search(text, max(0, start - _BEFORE), start), start + len(name)
-    if before and before[1].casefold() in _WORDS["not_persons"]:
+    end = start + len(name)
+    if name_kinds.beside_an_animal(text, start, end):
         return True
-    if (joint := _CALLED_AFTER.match(text, end)) is None:
-        return False
-    noun = _NOUN_PHRASE.match(text, joint.end())
-    if noun and noun[1].split()[-1].casefold() in _WORDS["not_persons"]:
-        return True
-    return joint.group() == ", " and any(
-        text.startswith(place, joint.end()) and _GOES_ON.match(text, joint.end() + len(place))
+    return text.startswith(", ", end) and any(
+        text.startswith(place, end + 2) and _GOES_ON.match(text, end + 2 + len(place))
         for place in places
     )
 
@@ -342,25 +331,54 @@ def _has_both(sentence: str, name: str, entity: Entity) -> bool:
 def _is_of_kin(mention: Mention, entity: Entity, text: str) -> bool:
     """Return True if the text introduces a name as that of somebody's relative.
 
-    "Ann Lee and her mother Ann", and "Christine Lee, his wife" if the entity is a Chris Lee.
+    "Ann Lee and her mother Ann", "Christine Lee, his wife" if the entity is a Chris Lee, and
+    "Ann Lee fixed it. Ann, my niece, watched" unless the full name is introduced as well.
     """
     if not text or not _KIN.search(text):
         return False
-    name = parse(mention.name)
+    is_beside = parse(mention.name).is_full or _is_of_no_kin(entity, text)
     for sentence in _sentences(text, mention.name):
         if not _KIN.search(sentence):
             continue
         if _has_both(sentence, mention.name, entity):
             return True
-        if name.is_full and _introduces(sentence, mention.name):
+        if is_beside and _introduces(sentence, mention.name):
             return True
     return False
 
 
+def _is_told_apart(mention: Mention, entity: Entity, text: str) -> bool:
+    """Return True if a text that has a bare name makes it another's by an initial or a title.
+
+    "Bruno chewed it. Bruno K. bought another", "Ford recalls cars. Mr Ford recalls nothing": who
+    has been named already is not named in full later. Signatures do so; they stand alone.
+    """
+    if parse(mention.name).title:
+        pairs = [(mention.name, one) for one in _names(entity) if entity.kind != "person"]
+    else:
+        pairs = [(one, mention.name) for one in _names(entity)]
+    for fuller, bare in pairs:
+        more, less = parse(fuller), parse(bare)
+        initialed = len(more.words) == 2 and len(more.words[1]) == 1
+        if not less.is_full and more.words[0] == less.words[0] and (more.title or initialed):
+            start = find_name(text, fuller)
+            ends = [end for end in sentence_ends(text) if end <= start]
+            if ends and find_name(text[: ends[-1]], bare) >= 0:
+                return True
+    return False
+
+
+def _is_of_no_kin(entity: Entity, text: str) -> bool:
+    """Return True if the text has a full name of the entity, in no sentence that speaks of kin."""
+    full = [one for one in _names(entity) if parse(one).is_full]
+    own = [sentence for one in full for sentence in _sentences(text, one)]
+    return bool(own) and not any(map(_KIN.search, own))
+
+
 def _introduces(sentence: str, name: str) -> bool:
     """Return True for "NAME, his wife" and "his wife NAME"."""
-    start = sentence.find(name)
-    of = r"(?:his|her|their|the|\w+['’]s?)"
+    start = find_name(sentence, name)
+    of = r"(?:my|our|your|his|her|their|the|\w+['’]s?)"
     after = re.match(
         rf",? {of} (?:\w+ )?({_KIN.pattern})", sentence[start + len(name) :], re.IGNORECASE
     )

@@ -6,9 +6,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import ClassVar, TypedDict
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
@@ -276,12 +277,43 @@ class TestWhichOneIsMeant:
             ("He lives at 21 March Road.", []),
             ("We met at 10 June Avenue.", []),
             ("The walk was on 21 March.", ["2025-03-21"]),
+            ("I wish it were Friday.", []),
+            ("I wish I could come on Friday.", []),
+            ("I wish you a happy birthday on Friday.", ["2025-05-16"]),
+            ("I'd have called you on Monday if I'd known.", []),
+            ("He would have come on Tuesday.", []),
+            ("He was in a hurry, as if the world ended tomorrow.", []),
+            ("If it had tables I'd switch tomorrow.", []),
+            ("Leo would move here tomorrow if they'd let him.", []),
+            ("If you'd like, we can meet on Friday.", ["2025-05-16"]),
+            ("If it rains on Friday we stay at home.", ["2025-05-16"]),
+            ("It would be great if we could meet on Friday.", ["2025-05-16"]),
+            ("Were it Friday, we would dance.", []),
+            ("Had a walk on Monday.", ["2025-05-12"]),
         ],
     )
     def test_only_the_days_that_are_meant_are_told(self, text: str, days: list[str]) -> None:
         wednesday = datetime(2025, 5, 14, 15, 30, tzinfo=UTC)
         found = find_times(text, wednesday)
         assert [time.span.start.date().isoformat() for time in found] == days
+
+    @pytest.mark.parametrize(
+        ("text", "zone", "precision"),
+        [
+            ("The call is on 7 June at 9:00 IST.", UTC, "day"),
+            ("The webinar is on 12 June, 6 pm ET.", UTC, "day"),
+            ("The plane lands on Sunday at 13:20 local time.", UTC, "day"),
+            ("We meet on Thursday at 15:00 London time.", UTC, "day"),
+            ("We meet on Thursday at 15:00 UTC.", UTC, "minute"),
+            ("We meet on 5 June at 15:00 CEST.", ZoneInfo("Europe/Berlin"), "minute"),
+            ("We meet on Thursday at 15:00.", UTC, "minute"),
+        ],
+    )
+    def test_of_a_clock_time_in_another_zone_only_the_day_is_told(
+        self, text: str, zone: tzinfo, precision: str
+    ) -> None:
+        (time,) = find_times(text, datetime(2025, 5, 14, 15, 30, tzinfo=zone))
+        assert time.span.precision == precision
 
     @pytest.mark.parametrize(
         ("text", "days"),

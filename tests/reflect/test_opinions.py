@@ -105,6 +105,10 @@ def test_several_things_are_spoken_of_in_the_plural(memory: Hindsight) -> None:
         "The laces of the new boots are terrible.",
         "My sister loves the new boots.",
         "The new boots used to be great.",
+        "The new boots are great. Just kidding.",
+        "The new boots are great. /s",
+        "The new boots are great! 🙄",
+        "The new boots are great. Said no one ever.",
     ],
 )
 def test_a_judgement_in_doubt_makes_no_opinion(memory: Hindsight, text: str) -> None:

@@ -33,6 +33,10 @@ TRAPS = [
     "I'm back from Oslo.",
     "I own a yacht. Not really.",
     "I live in Rome. I wish.",
+    "I live in Rome. /s",
+    "I love ironing 🙄",
+    "I love ironing. Said no one ever.",
+    "In the documentary I live in Rome and love soup.",
 ]
 TRUE = [
     "I'm allergic to peanuts.",

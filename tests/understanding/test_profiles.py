@@ -57,6 +57,22 @@ def test_forgotten_invalid_and_expired_memories_are_in_no_profile(memory: Hindsi
     assert not memory.profile("b", "user")
 
 
+def test_a_heading_before_a_sentence_is_no_hindrance(memory: Hindsight) -> None:
+    memory.retain("b", "Chapter 3 (draft)\n\nElena looked at the sea. She had lived in Trieste.")
+    memory.retain("b", "Elena is allergic to nuts.")
+    assert [line.text for line in memory.profile("b", "Elena").lines] == [
+        "Elena is allergic to nuts."
+    ]
+
+
+def test_an_item_of_a_list_is_told_without_its_mark(memory: Hindsight) -> None:
+    memory.retain("b", "Team:\n- Dev is allergic to nuts.\n- Dev lives in Hull.")
+    assert {line.text for line in memory.profile("b", "Dev").lines} == {
+        "Dev is allergic to nuts.",
+        "Dev lives in Hull.",
+    }
+
+
 def test_nobody_known_has_an_empty_profile(memory: Hindsight) -> None:
     assert told(memory).profile("b", "Zoe").text == ""
     with pytest.raises(BankNotFoundError):

@@ -1,13 +1,19 @@
-"""Tell the times that a statement names and does not mean: denied ones, and parts of names."""
+"""Tell the times that a statement names and does not mean.
+
+Denied ones, those of what is only imagined, clock times of another zone, and parts of names.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from datetime import tzinfo
 
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
+from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.grammar import Context
+from hindsight_integrations.timespan import Precision, TimeSpan
 
 _WORDS = word_sets("names")
 _REACH = 40
@@ -23,6 +29,45 @@ _DENIED = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _ALSO = re.compile(r"\s(?:and|or|und|oder|y|et)\s(?:on\s)?", re.IGNORECASE)
+
+_SENTENCE_REACH = 200
+"""Characters on each side of a time that may belong to its sentence."""
+_SENTENCE_END = re.compile(r"[.!?;]\s|\n")
+_WISHED = re.compile(
+    r"""
+    \bwish(?:es|ed)?\s (?:that\s)? (?:\w+\s){1,3}? (?:were|was|had|could|would)\b
+    | \bif\sonly\b | \bas\s(?:if|though)\b
+    | (?:\b(?:would|could|might)(?:n['’]t)?|['’]d) (?:\s(?:not|never|just|also))?
+      (?:\shave\b|['’]ve\b)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Before a time, these make it one of what is not so: "I wish it were", "as if", "would have"."""
+_UNREAL_CONDITION = re.compile(
+    r"""
+    \bif\s (?:[\w’'-]+\s){1,4}? (?:had|were|hadn['’]t|weren['’]t|knew|didn['’]t)\b
+    | \bif\s \w+['’]d\s (?!like|love|prefer|rather|mind)
+    | \A\W* (?:were|had)\s (?:i|it|he|she|we|they|you|there|(?-i:[A-Z]\w+))\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_UNREAL_RESULT = re.compile(
+    r"(?:\b(?:would|could|might)(?:n['’]t)?|['’]d)\s(?!like|love|prefer|be\s(?:\w+\s)?(?:great|good"
+    r"|nice|lovely|fine|best|better|happy|glad|ideal|perfect|helpful))",
+    re.IGNORECASE,
+)
+"""With a condition of the past, what would be if it were so; "it would be great" asks."""
+
+_ZONE_AFTER = re.compile(
+    r"""
+    \s? \(? ( (?:UTC|GMT)(?:[+-]\d{1,2})?
+      | [ECMP](?:S|D)?T | (?:CE|EE|WE|BS|IS|JS|KS|MS|SG|HK|PK|AK[SD]|AE[SD]|AC[SD]|AW[SD]|NZ[SD])S?T
+      | AE[SD]?T | MSK | SAST | WAT | CAT | EAT | GST | HST | BRT | WIB ) \b
+    | \s? \(? ((?:local | Eastern | Central | Mountain | Pacific
+        | (?:(?!Christmas|Dinner|Lunch)[A-Z][a-z]+\s?){1,2}) \s?time) \b
+    """,
+    re.VERBOSE,
+)
 
 _WORDS_BEFORE = re.compile(r"((?:[A-ZÀ-Ý][\w’'-]* ){1,4})\Z")
 _ADJECTIVAL = re.compile(r"\w{2}(?:y|ful|ic|ing|ed|less|ous|ish|ive|al)\Z")
@@ -53,6 +98,45 @@ def is_denied(context: Context, start: int, denied_until: int) -> bool:
     if denied_until >= 0 and _ALSO.fullmatch(context.text, denied_until, start):
         return True
     return _DENIED.search(context.text, max(0, start - _REACH), start) is not None
+
+
+def is_unreal(context: Context, start: int, end: int) -> bool:
+    """Return True for a time of what is wished or imagined: "I'd switch tomorrow if it had ...".
+
+    Args:
+        context: the text.
+        start: offset of the time.
+        end: offset after it.
+    """
+    if context.statement is None:
+        return False
+    text, first = context.text, max(0, start - _SENTENCE_REACH)
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, first, start)]
+    begins = ends[-1] if ends else first
+    if _WISHED.search(text, begins, start):
+        return True
+    stop = _SENTENCE_END.search(text, end, end + _SENTENCE_REACH)
+    sentence = text[begins : stop.start() if stop else end + _SENTENCE_REACH]
+    unreal = _UNREAL_CONDITION.search(sentence)
+    return unreal is not None and _UNREAL_RESULT.search(sentence) is not None
+
+
+def of_this_zone(context: Context, end: int, span: TimeSpan, zone: tzinfo) -> TimeSpan:
+    """Return a time, or its day if the text gives it in another zone: "9:00 IST".
+
+    Args:
+        context: the text.
+        end: offset after the time.
+        span: the time, on a clock of the text's own zone.
+        zone: that zone.
+    """
+    clock = span.precision in (Precision.HOUR, Precision.MINUTE)
+    named = _ZONE_AFTER.match(context.text, end) if clock and context.statement else None
+    if named is None:
+        return span
+    local = span.start.replace(tzinfo=zone)
+    own = {local.tzname(), *(("UTC", "GMT") if not local.utcoffset() else ())}
+    return span if named[1] in own else calendar.period(Precision.DAY, span.start)
 
 
 def is_in_a_name(context: Context, start: int, end: int) -> bool:

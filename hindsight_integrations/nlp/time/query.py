@@ -30,7 +30,12 @@ from hindsight_integrations.nlp.time.lexer import (
     pieces,
     read,
 )
-from hindsight_integrations.nlp.time.misleading import is_denied, is_in_a_name
+from hindsight_integrations.nlp.time.misleading import (
+    is_denied,
+    is_in_a_name,
+    is_unreal,
+    of_this_zone,
+)
 from hindsight_integrations.nlp.time.quotes import Quotation, quotations
 from hindsight_integrations.nlp.time.relations import RELATIONS, EventAnchor, anchors
 from hindsight_integrations.settings import Hemisphere
@@ -284,7 +289,9 @@ def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None
             denied_until = token.end
             yield token, None
             continue
-        time = _time(token, token.when, context)
+        time = None
+        if not is_unreal(context, token.start, token.end):
+            time = _time(token, token.when, context)
         if time and named and isinstance(token.when, Recurring) and time.yearly:
             time = _in_named_year(time, token.when, named, context)
         elif time and _NAMED_YEAR.search(time.text):
@@ -356,7 +363,8 @@ def _time(token: Token, when: When, context: Context) -> TimeExpression | None:
     if _habit(token, context) or is_in_a_name(context, token.start, token.end):
         return None
     try:
-        span = _in_zone(context.resolve(when, token.start, token.end), context)
+        span = context.resolve(when, token.start, token.end)
+        span = _in_zone(of_this_zone(context, token.end, span, context.zone), context)
     except (ValueError, OverflowError):
         return None  # it falls outside the calendar, or may be past or to come
     text = context.text[token.start : token.end]
