@@ -122,6 +122,7 @@ class Query:
         measure: "old", "long", "often", ... of a question for an extent; else empty.
         alternative: it offers things to choose from: "tea or coffee".
         able: it asks what somebody can do.
+        denied: it asks what is not so: "who does not eat fish".
         before: it asks what was, and is no longer.
         followed_by: stems of what came after that, if it is named: "before Keiko".
         still: it asks if something has stayed as it was.
@@ -147,6 +148,7 @@ class Query:
     measure: str = ""
     alternative: bool = False
     able: bool = False
+    denied: bool = False
     before: bool = False
     followed_by: frozenset[str] = frozenset()
     still: bool = False
@@ -285,6 +287,7 @@ class _Reader:
             measure=self._words[self._opening + 1].lemma if asked is Asked.EXTENT else "",
             alternative="or" in lemmas,
             able=bool(first and first.lemma in ("can", "could")),
+            denied=asked is not Asked.WHETHER and any(w.dep == "neg" for w in self._words),
             still="still" in lemmas,
             preposition=self._preposition(),
             sort="" if head is None else self._words[head].lemma,

@@ -73,12 +73,12 @@ class RoleMatch(TermMatch):
     def fits(self) -> bool:
         """Return True if the sentence states all that the question speaks of, in its roles."""
         if self._query.asked is Asked.SAID:
-            return self._is_said()
+            return not self._query.denied and self._is_said()
         if is_guess(self._sentence):
             return False
         if not self._query.comparatives <= {word.lower for word in self._words}:
             return False  # "earns more" is not "earns less"
-        if self._is_ours():
+        if self._is_ours() and not self._query.denied:
             return True
         for term in self._query.terms:
             found = {
@@ -141,9 +141,10 @@ class RoleMatch(TermMatch):
         return not (left or has_arrived(self._sentence, verb))
 
     def is_disliking(self, verb: int) -> bool:
-        """Return True for "hates" and "can't stand", asked if somebody likes something."""
+        """Return True for "hates" and "can't stand", asked if or what somebody does not like."""
         word = self._words[verb]
-        if self._query.asked is not Asked.WHETHER or not self._query.verb & _LIKING:
+        either = self._query.asked is Asked.WHETHER or self._query.denied
+        if not either or not self._query.verb & _LIKING:
             return False
         denied = word.lemma in WORDS["bearing"] and bool(self._sentence.children(verb, "neg"))
         return word.is_verb and (denied or word.lemma in WORDS["disliking"])
@@ -264,7 +265,10 @@ class RoleMatch(TermMatch):
         """Return True for "does not play", and of now for "no longer plays", "stopped playing"."""
         word, above = self._words[verb], self._words[self._words[verb].head]
         heads = (verb, word.head) if word.dep == "acomp" else (verb,)
-        if any(self._sentence.children(head, "neg") for head in heads):
+        denied = any(self._sentence.children(head, "neg") for head in heads)
+        if self._query.denied and self.is_disliking(verb):
+            return not denied or word.lemma in WORDS["bearing"]
+        if denied:
             return True
         if self._query.past or self._query.asked not in (Asked.WHO, Asked.WHAT):
             return False
@@ -319,6 +323,8 @@ class RoleMatch(TermMatch):
         if not query.verb:
             return self._light_fits()
         verbs = self.verbs()
+        if not verbs and query.denied:
+            return False
         if not verbs:
             receives = self._receivers() or self.of_kind() or self._takers()
             return self._takes_place() or bool(receives) or self._is_ours()
@@ -369,7 +375,9 @@ class RoleMatch(TermMatch):
     def _light_fits(self) -> bool:
         """Return True for a question without a verb of content, if the sentence denies nothing."""
         if self._is_denied_here():
-            return self._query.asked is Asked.WHETHER
+            return self._query.asked is Asked.WHETHER or self._query.denied
+        if self._query.denied:
+            return False
         if self._receivers() or self._holders() or self.of_kind() or self._takers():
             return True
         subject, asked = self._query.subject, self._query.asked
@@ -500,7 +508,7 @@ class RoleMatch(TermMatch):
         ordered = word.tag == "VB" and not self._sentence.children(verb, "aux", "nsubj")
         if ordered and word.dep == "ROOT" and (query.past or query.asked is Asked.WHETHER):
             return False  # "book the gym"
-        if query.asked is not Asked.WHETHER and self._is_not_done(verb):
+        if query.asked is not Asked.WHETHER and self._is_not_done(verb) != query.denied:
             return False
         if not (word.is_verb or word.tag == "JJ"):
             return query.asked is not Asked.WHO or query.subject is not None
