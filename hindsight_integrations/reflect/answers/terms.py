@@ -134,7 +134,7 @@ class TermMatch:
         if term.owner is None:
             return True
         noun = index
-        while self._words[noun].dep == "compound":
+        while self._words[noun].dep in ("compound", "amod", "nmod"):
             noun = self._words[noun].head
         owners = [i for n in {index, noun} for i in self._sentence.children(n, "poss")] + [
             i
@@ -181,7 +181,9 @@ class TermMatch:
 
     def _who(self, verb: int, *deps: str) -> set[int]:
         found: set[int] = set()
-        for child in self._sentence.children(verb, *deps):
+        helpers = self._sentence.children(verb, "aux", "auxpass")
+        heads = (verb, *helpers)  # a parser may take "was" for the verb of "was closed"
+        for child in (i for head in heads for i in self._sentence.children(head, *deps)):
             nouns = (
                 self._sentence.children(child, "pobj")
                 if deps[-1] == "agent" and self._words[child].dep == "agent"
@@ -193,7 +195,7 @@ class TermMatch:
         if relative and any(self._words[i].tag in ("WP", "WDT") for i in found):
             found |= same_thing(self._sentence, self._words[verb].head)
         inherits = self._words[verb].dep in ("conj", "xcomp", "advcl", "acomp")
-        has_own = self._sentence.children(verb, "nsubj", "nsubjpass")
+        has_own = any(self._sentence.children(head, "nsubj", "nsubjpass") for head in heads)
         if not found and inherits and not has_own and self._words[verb].head != verb:
             if self._words[verb].dep == "xcomp" and self._is_arranged(verb):
                 things = self._sentence.children(self._words[verb].head, "dobj")
