@@ -13,7 +13,13 @@ from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.sentences import Sentence, parse
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.answers.indirect import direct
-from hindsight_integrations.reflect.answers.named import TITLES, folded, titles_of, whole_name
+from hindsight_integrations.reflect.answers.named import (
+    TITLES,
+    folded,
+    is_person_noun,
+    titles_of,
+    whole_name,
+)
 
 WORDS = word_sets("questions")
 CATEGORIES = {name: set(words.split()) for name, words in table("questions")["categories"].items()}
@@ -56,6 +62,7 @@ class Asked(StrEnum):
     """Kind of answer that a question asks for."""
 
     WHO = "who"
+    WHOSE = "whose"
     WHERE = "where"
     WHEN = "when"
     WHY = "why"
@@ -226,7 +233,7 @@ def _is_open(sentence: Sentence) -> bool:
 def _asked(sentence: Sentence, opening: int) -> Asked:
     words = [word.text.casefold() for word in sentence.words]
     kinds = {
-        "who": Asked.WHO, "whom": Asked.WHO, "where": Asked.WHERE,
+        "who": Asked.WHO, "whom": Asked.WHO, "whose": Asked.WHOSE, "where": Asked.WHERE,
         "when": Asked.WHEN, "why": Asked.WHY, "what": Asked.WHAT, "which": Asked.WHAT,
     }  # fmt: skip
     word = words[opening]
@@ -275,7 +282,8 @@ class _Reader:
         if content and verb is not None:
             own = stems(verb.text if lexemes(verb.text) else verb.lemma) | stems(verb.lemma)
             own = own or frozenset({verb.lemma})  # "own" and "get" are no terms of the index
-        subject = self._subject(terms)
+        whose = asked is Asked.WHOSE and self._focus and self._verb == self._auxiliary
+        subject = None if whose else self._subject(terms)
         stays = asked is Asked.WHETHER and light == "be" and self._is_in_a_place(subject)
         head = self._general_head() if asked is Asked.WHAT and light == "be" else None
         return Query(
@@ -325,6 +333,8 @@ class _Reader:
 
     def _preposition(self) -> str:
         """Return the "in" of "which language is it written in", the "on" of "what is on it"."""
+        if self._opening == 1 and self._words[1].lower == "whom":
+            return self._words[0].lemma
         last = [word for word in self._words if word.tag != "."][-1]
         if last.tag in ("IN", "TO"):
             return last.lemma
@@ -440,6 +450,8 @@ class _Reader:
     def _is_name(self, index: int) -> bool:
         """Return True for a proper noun, and a capitalised word that a tagger takes for a verb."""
         word = self._words[index]
+        if is_person_noun(word):
+            return False  # "mum", which a tagger may take for a name
         mistaken = (
             index > max(self._opening, 0) and word.text[0].isupper() and bool(lexemes(word.text))
         )
