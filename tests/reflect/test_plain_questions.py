@@ -159,6 +159,7 @@ def test_whose_a_thing_is(told: str, question: str, expected: str) -> None:
             "Novak",
         ),
         ("Maria gave Ben the key.", "Who did Maria give the key to?", "Ben"),
+        ("Goran reports to Ulrike.", "Who does Goran report to?", "Ulrike"),
         ("Maria lives in Ulm with depression.", "Who does Maria live with?", ""),
         ("Maria works with Ben and lives alone.", "Who does Maria live with?", ""),
         ("Maria lives near Ben.", "Who does Maria live with?", ""),

@@ -203,7 +203,8 @@ class PersonMatch(VerdictMatch):
             return True
         return any(
             are_alike(query.preposition, self._words[way].lemma)
-            and self._words[noun].label not in (*TIMES, "GPE", "LOC")
+            and self._words[noun].label not in TIMES
+            and (query.preposition != "from" or self._words[noun].label not in ("GPE", "LOC"))
             and (self._words[noun].is_proper or is_person_noun(self._words[noun]))
             for head in {*verbs, *(things & self.matched())}
             for way in self._sentence.children(head, "prep", "dative", "agent")
