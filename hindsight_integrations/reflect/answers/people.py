@@ -206,7 +206,7 @@ class PersonMatch(VerdictMatch):
             and self._words[noun].label not in TIMES
             and (query.preposition != "from" or self._words[noun].label not in ("GPE", "LOC"))
             and (self._words[noun].is_proper or is_person_noun(self._words[noun]))
-            for head in {*verbs, *(things & self.matched())}
+            for head in {*verbs, *things}
             for way in self._sentence.children(head, "prep", "dative", "agent")
             for noun in set(self._sentence.children(way, "pobj")) - self.matched()
         )
