@@ -398,11 +398,8 @@ class _Reader:
         """
         if self._auxiliary is None or self._words[self._auxiliary].lemma != "do":
             return False
-        base = self._words[index].tag not in ("VBG", "VBN", "VBZ")
-        helped = self._words[index - 1].lower in _PASSIVE
-        return not (base or helped) or (
-            index == self._auxiliary + 1 and len(self._words) > index + 2
-        )
+        gerund = self._words[index].tag in ("VBG", "VBZ")
+        return gerund or (index == self._auxiliary + 1 and len(self._words) > index + 2)
 
     def _helping(self, verbs: Sequence[int]) -> list[int]:
         """Return the verbs that only help the next: of "been paid", "getting married" the first."""
