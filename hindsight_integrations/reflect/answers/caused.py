@@ -27,9 +27,14 @@ class CauseMatch(RoleMatch):
         return False
 
     def _is_denied(self, index: int) -> bool:
-        """Return True for "not because ..."."""
-        before = {word.text.casefold() for word in self._words[max(0, index - 2) : index]}
-        return bool(before & {"not", "n't", "n’t", "never"})
+        """Return True for "not because ..." and "not just because ..."."""
+        before = index - 1
+        if before > 0 and self._words[before].tag == "RB" and not self._is_no(before):
+            before -= 1
+        return before >= 0 and self._is_no(before)
+
+    def _is_no(self, index: int) -> bool:
+        return self._words[index].lower in ("not", "n't", "n’t", "never")
 
     def _led_to(self) -> bool:
         """Return True for "... which led to the delay of ...", with all that is asked of in it."""

@@ -21,25 +21,22 @@ from hindsight_integrations.nlp.time import (
     find_times,
 )
 from hindsight_integrations.reflect.answers.dating import date_of, events_at
+from hindsight_integrations.reflect.answers.people import PersonMatch
 from hindsight_integrations.reflect.answers.questions import (
     CATEGORIES,
-    SELF,
     WORDS,
     Asked,
-    Term,
     stems,
 )
-from hindsight_integrations.reflect.answers.stated import THIRD, TIMES, same_thing
+from hindsight_integrations.reflect.answers.stated import TIMES
 from hindsight_integrations.reflect.answers.values import (
     DATES,
     describes,
     has_length,
     is_age,
-    is_described,
     is_measured,
     is_of_sort,
 )
-from hindsight_integrations.reflect.answers.verdicts import VerdictMatch
 from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
 from hindsight_integrations.reflect.ending_hints import may_have_ended
 from hindsight_integrations.timespan import where_said
@@ -54,136 +51,12 @@ _PLACES = ("GPE", "LOC", "FAC", "ORG")
 _AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
 
 
-class Match(VerdictMatch):
+class Match(PersonMatch):
     """One sentence compared with one question."""
 
     def answers(self) -> bool:
         """Return True if the sentence has what is asked for."""
         return _HAS[self._query.asked](self)
-
-    def _others(self) -> list[int]:
-        """Return the nouns that the question does not speak of."""
-        known = self.matched()
-        return [
-            i
-            for i, w in enumerate(self._words)
-            if i not in known and (w.is_noun or self._is_entity(i))
-        ]
-
-    def _is_entity(self, index: int) -> bool:
-        """Return True for a name that the bank knows, which a tagger may take for another word."""
-        word = self._words[index]
-        names = self._statement.memory.entities if word.text[0].isupper() else ()
-        return any(set(lexemes(word.text)) & set(lexemes(name)) for name in names)
-
-    def _is_person(self, index: int) -> bool:
-        word = self._words[index]
-        located = self._words[word.head].lemma in ("in", "at", "from", "near")
-        named = word.is_proper or self._is_entity(index)
-        return named and not located and word.label not in (*TIMES, "LOC", "LANGUAGE")
-
-    def has_person(self) -> bool:
-        """Return True if it names who: the agent, the one it is done to, or who that is."""
-        query = self._query
-        others = {i for i in self._others() if self._words[i].lemma not in ("someone", "somebody")}
-        named = (self._receivers() | self._holders() | self._takers()) & others
-        if any(map(self._is_person, named)):
-            return True
-        if not query.verb:
-            if query.terms and all(term.is_name for term in query.terms):
-                return all(map(self._describes, query.terms))
-            return any(self._is_person(i) and self._identifies(i) for i in others)
-        for verb in self.verbs():
-            if query.subject is None:
-                agents = self._asked_for(verb)
-                if any(
-                    i in others
-                    or (self._words[i].text.casefold() in SELF and self._statement.memory.speaker)
-                    for i in agents
-                ):
-                    return True
-                if self._statement.before and any(
-                    self._words[i].text.casefold() in THIRD for i in agents
-                ):
-                    return True
-            elif any(self._is_person(i) for i in others if i not in self.agents(verb)):
-                return True
-        return False
-
-    def _describes(self, name: Term) -> bool:
-        """Return True if the sentence tells who that is: "is a nurse", "Ana, the nurse"."""
-        own = self._at[name.text]
-        return any(is_described(self._sentence, i) for i in own) or any(
-            self.agents(i) & own and self.is_told(i) and describes(self._sentence, i)
-            for i, word in enumerate(self._words)
-            if word.is_verb
-        )
-
-    def _identifies(self, index: int) -> bool:
-        """Return True if a name is the name of what the question speaks of."""
-        owned = {term.text: term.owner is not None for term in self._query.terms}
-        heads = {
-            i: owned[term.text]
-            for term in self._query.terms
-            if not term.is_name
-            for i in self._at[term.text]
-        }
-        heads |= {self._words[i].head: True for i in heads if self._words[i].dep == "poss"}
-        return any(
-            self._same(index, head) and not self._is_beside_any(index, head, its)
-            for head, its in heads.items()
-        )
-
-    def _is_beside_any(self, name: int, noun: int, owned: bool) -> bool:
-        """Return True for the name after "a mule (Marit ...)", which need not be its name.
-
-        That of "a dog, Rex" is, asked for somebody's dog.
-        """
-        if name not in self._sentence.children(noun, "appos"):
-            return False
-        dets = self._sentence.children(noun, "det")
-        bracketed = any(word.tag == "-LRB-" for word in self._words[noun:name])
-        return any(self._words[i].lower in ("a", "an") for i in dets) and (bracketed or not owned)
-
-    def _same(self, name: int, noun: int) -> bool:
-        if name in same_thing(self._sentence, noun) - self._conjoined(noun):
-            return True
-        if noun in same_thing(self._sentence, name) - self._conjoined(name):
-            return True
-        word = self._words[name]
-        verb = word.head
-        calls = self._words[verb].lemma in ("call", "name")
-        while word.dep == "compound":
-            word, verb = self._words[word.head], self._words[word.head].head
-            calls = self._words[verb].lemma in ("call", "name")
-        if calls and word.dep in ("oprd", "dobj", "attr", "ccomp", "nsubj"):
-            head = self._words[verb]
-            return (
-                noun in self.patients(verb)
-                or noun in self.agents(verb)
-                or (head.dep in ("acl", "relcl") and head.head == noun)
-            )
-        if self._words[verb].lemma != "be":
-            return False
-        sides = [
-            same_thing(self._sentence, i)
-            for i in self._sentence.children(verb, "nsubj", "attr", "acomp")
-        ]
-        return any(name in side for side in sides) and any(noun in side for side in sides)
-
-    def _conjoined(self, noun: int) -> set[int]:
-        """Return the other things beside a noun; the names of "two sons, Emil and Jo" are none."""
-        counted = self._sentence.children(noun, "nummod") and not self._words[noun].is_proper
-        return {
-            j
-            for i in self._sentence.children(noun, "conj")
-            if not (counted and self._words[i].is_proper)
-            for j in same_thing(self._sentence, i)
-        }
-
-    def has_name(self) -> bool:
-        """Return True if it names what the question asks the name of."""
-        return any(self._words[i].text[0].isupper() and self._identifies(i) for i in self._others())
 
     def has_place(self) -> bool:
         """Return True if a place is named by its kind, or with a preposition."""
@@ -286,6 +159,8 @@ class Match(VerdictMatch):
 
     def has_time(self) -> bool:
         """Return True if a time is named."""
+        if self._has_occasion():
+            return True
         return bool(self._named()) or any(
             word.label in TIMES
             or word.text.casefold() in WORDS["recurring"]
@@ -300,9 +175,31 @@ class Match(VerdictMatch):
         return (
             word.dep == "pobj"
             and at.lemma == "at"
-            and at.head in self.verbs()
+            and (at.head in self.verbs() or self._is_state(at.head))
             and word.text.casefold() in _HOURS
         )
+
+    def _is_state(self, verb: int) -> bool:
+        """Return True for the "is" of "dinner is at eight", asked when that is."""
+        subject = self._query.subject
+        own = self._at.get(subject.text, set()) if subject else set()
+        is_so = self._query.light == "be" and self._words[verb].lemma == "be"
+        return is_so and bool(self.agents(verb) & own)
+
+    def _has_occasion(self) -> bool:
+        """Return True for "when Ella was born" and "before work" beside the verb asked of."""
+        for verb in self.verbs():
+            for clause in self._sentence.children(verb, "advcl"):
+                marks = self._sentence.children(clause, "mark", "advmod")
+                own = self._sentence.children(clause, "nsubj", "nsubjpass")
+                when = any(self._words[i].lower in WORDS["at_times"] for i in marks)
+                if when and own and clause > verb:
+                    return True
+            for way in self._sentence.children(verb, "prep"):
+                things = set(self._sentence.children(way, "pobj")) - self.matched()
+                if self._words[way].lower in WORDS["at_times"] and things:
+                    return True
+        return False
 
     def time(self) -> TimeSpan | None:
         """Return the time of what is asked of; None if it is not clear, or said to have moved."""
@@ -533,16 +430,11 @@ class Match(VerdictMatch):
             if (w.tag in ("CD", "JJ", "FW", "VBG") or w.tag.startswith("NN"))
             and i not in self.matched()
         }
-        if self._is_ours() or self.of_kind():
+        has = self._query.light == "have" and self._has_one(kind, others)
+        if has or self._is_ours() or self.of_kind():
             return True
         if self._query.light == "do":
-            subject = self._query.subject
-            own = self._at[subject.text] if subject else set()
-            return any(
-                self.agents(i) & own and self.is_told(i) and describes(self._sentence, i)
-                for i, word in enumerate(self._words)
-                if word.is_verb and word.lemma != "marry"
-            )
+            return self._has_role()
         if self._query.sort:
             return self._is_of_sort(others)
         if kind in ("language", "nationality"):
@@ -557,6 +449,37 @@ class Match(VerdictMatch):
         if self._query.subject is None:
             return any(self._asked_for(verb) & others for verb in self.verbs())
         return bool(self._objects(others))
+
+    def _has_role(self) -> bool:
+        """Return True if it tells what the subject asked of does: "is a nurse"."""
+        subject = self._query.subject
+        own = self._at[subject.text] if subject else set()
+        return any(
+            self.agents(i) & own and self.is_told(i) and describes(self._sentence, i)
+            for i, word in enumerate(self._words)
+            if word.is_verb and word.lemma != "marry"
+        )
+
+    def _has_one(self, kind: str, others: Set[int]) -> bool:
+        """Return True if the subject asked of has something; of a kind, one that is told apart."""
+        subject = self._query.subject
+        own = self._at[subject.text] if subject else set()
+        apart = ("compound", "amod", "nmod", "nummod", "appos", "acl")
+        return any(
+            not any(self._words[i].lower == "no" for i in self._sentence.children(thing, "det"))
+            and (
+                not kind
+                or bool(
+                    stems(kind) & set(lexemes(self._words[thing].lemma))
+                    and self._sentence.children(thing, *apart)
+                )
+            )
+            for verb, word in enumerate(self._words)
+            if word.lemma in WORDS["having"] and self.agents(verb) & own and self.is_told(verb)
+            if self._query.past or self.tense(verb) != "past" or word.lemma not in WORDS["states"]
+            for thing in others & set(self._sentence.children(verb, "dobj"))
+            if self._words[thing].label not in TIMES
+        )
 
     def _is_of_sort(self, others: set[int]) -> bool:
         """Return True if it names the general noun that is asked for, or has a value of that sort.
@@ -627,10 +550,13 @@ class Match(VerdictMatch):
     def _objects(self, others: set[int]) -> set[int]:
         """Return those of the words that belong to what the verb is done to."""
         reach: set[int] = set()
+        apart = {"nsubj", "advcl", "punct"}
+        if self._query.passive or self._query.subject is None:
+            apart.add("nsubjpass")  # else it is what was done: "the floor was tiled by Ana"
         for verb in self.verbs():
             agents = self.agents(verb)
             for child in self._sentence.children(verb):
-                if self._words[child].dep not in ("nsubj", "nsubjpass", "advcl", "punct"):
+                if self._words[child].dep not in apart:
                     reach |= set(self._sentence.subtree(child))
             reach -= agents
         return {i for i in others & reach if self._words[i].label not in TIMES}
@@ -638,6 +564,7 @@ class Match(VerdictMatch):
 
 _HAS: Mapping[Asked, Callable[[Match], bool]] = {
     Asked.WHO: Match.has_person,
+    Asked.WHOSE: Match.has_owner,
     Asked.WHERE: Match.has_place,
     Asked.WHEN: Match.has_time,
     Asked.WHY: Match.has_cause,

@@ -116,7 +116,8 @@ def is_person(word: Word) -> bool:
 
 def is_person_noun(word: Word) -> bool:
     """Return True for a common noun that means one person: "brother", "dentist"."""
-    return word.tag == "NN" and word.lemma in _PERSON_NOUNS
+    common = word.tag == "NN" or (word.is_proper and word.text.islower())
+    return common and word.lemma in _PERSON_NOUNS
 
 
 def _is_only(told: frozenset[str], name: frozenset[str], known: Iterable[frozenset[str]]) -> bool:

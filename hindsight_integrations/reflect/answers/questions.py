@@ -6,14 +6,20 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.sentences import Sentence, parse
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.answers.indirect import direct
-from hindsight_integrations.reflect.answers.named import TITLES, folded, titles_of, whole_name
+from hindsight_integrations.reflect.answers.named import (
+    TITLES,
+    folded,
+    is_person_noun,
+    titles_of,
+    whole_name,
+)
 
 WORDS = word_sets("questions")
 CATEGORIES = {name: set(words.split()) for name, words in table("questions")["categories"].items()}
@@ -24,10 +30,13 @@ SELF = frozenset("i me my mine we us our ours myself ourselves".split())
 """First-person pronouns, singular and plural."""
 
 _AFTER_SUBJECT = ("DT", "JJ", "PRP$", "RB", "VBN", "CD")
+_WITHIN_SUBJECT = (*_AFTER_SUBJECT, "POS", "HYPH", "IN", "VBG")
 _WITHIN_PHRASE = ("JJ", "JJR", "JJS", "CD", "POS", "HYPH", "DT", "PRP$", "VBN")
 _MEASURES = frozenset("now many much long old often far tall big".split())
 _AUXILIARIES = frozenset({"be", "do", "have", "will", "would", "can", "could", "should", "'s"})
 _HELPERS = frozenset("do does did is are was were have has had can".split())
+_PASSIVE = frozenset("am is are was were be been being get gets got gotten getting".split())
+"""Verbs with which a participle is passive: "is paid", "got engaged"."""
 _USED = re.compile(r"(?<=\s)used? to (?=\w)")
 _BEFORE = re.compile(
     r",? (?:before(?: that| then)?|previously|formerly|earlier|originally)[?. ]*$"
@@ -53,6 +62,7 @@ class Asked(StrEnum):
     """Kind of answer that a question asks for."""
 
     WHO = "who"
+    WHOSE = "whose"
     WHERE = "where"
     WHEN = "when"
     WHY = "why"
@@ -122,6 +132,7 @@ class Query:
         measure: "old", "long", "often", ... of a question for an extent; else empty.
         alternative: it offers things to choose from: "tea or coffee".
         able: it asks what somebody can do.
+        denied: it asks what is not so: "who does not eat fish".
         before: it asks what was, and is no longer.
         followed_by: stems of what came after that, if it is named: "before Keiko".
         still: it asks if something has stayed as it was.
@@ -147,6 +158,7 @@ class Query:
     measure: str = ""
     alternative: bool = False
     able: bool = False
+    denied: bool = False
     before: bool = False
     followed_by: frozenset[str] = frozenset()
     still: bool = False
@@ -221,7 +233,7 @@ def _is_open(sentence: Sentence) -> bool:
 def _asked(sentence: Sentence, opening: int) -> Asked:
     words = [word.text.casefold() for word in sentence.words]
     kinds = {
-        "who": Asked.WHO, "whom": Asked.WHO, "where": Asked.WHERE,
+        "who": Asked.WHO, "whom": Asked.WHO, "whose": Asked.WHOSE, "where": Asked.WHERE,
         "when": Asked.WHEN, "why": Asked.WHY, "what": Asked.WHAT, "which": Asked.WHAT,
     }  # fmt: skip
     word = words[opening]
@@ -244,6 +256,7 @@ class _Reader:
         self._words = sentence.words
         self._sentence = sentence
         self._opening = opening
+        self._helpers: list[int] = []
         self._auxiliary = self._first_auxiliary()
         self._verb = self._main_verb()
         self._focus = self._focus_nouns()
@@ -256,7 +269,8 @@ class _Reader:
         if asked is Asked.WHAT and self._is_job():
             asked = Asked.JOB
         verb = None if self._verb is None else self._words[self._verb]
-        if asked is Asked.WHAT and verb and verb.lemma in WORDS["saying"] and "about" in lemmas:
+        about = "about" in lemmas and self._preposition() != "about"  # no "complain about"
+        if asked is Asked.WHAT and verb and verb.lemma in WORDS["saying"] and about:
             asked = Asked.SAID
         light = self._light()
         named = asked is Asked.NAME and verb is not None and verb.lemma in ("call", "name")
@@ -268,7 +282,8 @@ class _Reader:
         if content and verb is not None:
             own = stems(verb.text if lexemes(verb.text) else verb.lemma) | stems(verb.lemma)
             own = own or frozenset({verb.lemma})  # "own" and "get" are no terms of the index
-        subject = self._subject(terms)
+        whose = asked is Asked.WHOSE and self._focus and self._verb == self._auxiliary
+        subject = None if whose else self._subject(terms)
         stays = asked is Asked.WHETHER and light == "be" and self._is_in_a_place(subject)
         head = self._general_head() if asked is Asked.WHAT and light == "be" else None
         return Query(
@@ -277,7 +292,7 @@ class _Reader:
             verb=STAYS if stays else own,
             action="live" if stays else verb.lemma if content and verb is not None else "",
             subject=subject,
-            passive=bool(first and first.lemma == "be" and self._is_done(verb)),
+            passive=self._is_passive(verb),
             focus=" ".join(self._words[i].text.casefold() for i in self._focus),
             past=bool(first and first.tag == "VBD") or bool(verb and verb.tag == "VBD"),
             future=bool(first and first.lemma in ("will", "would")),
@@ -285,6 +300,7 @@ class _Reader:
             measure=self._words[self._opening + 1].lemma if asked is Asked.EXTENT else "",
             alternative="or" in lemmas,
             able=bool(first and first.lemma in ("can", "could")),
+            denied=asked is not Asked.WHETHER and any(w.dep == "neg" for w in self._words),
             still="still" in lemmas,
             preposition=self._preposition(),
             sort="" if head is None else self._words[head].lemma,
@@ -317,6 +333,8 @@ class _Reader:
 
     def _preposition(self) -> str:
         """Return the "in" of "which language is it written in", the "on" of "what is on it"."""
+        if self._opening == 1 and self._words[1].lower == "whom":
+            return self._words[0].lemma
         last = [word for word in self._words if word.tag != "."][-1]
         if last.tag in ("IN", "TO"):
             return last.lemma
@@ -362,13 +380,42 @@ class _Reader:
             if (self._words[i].tag.startswith("V") or (i == root and i > start))
             and self._words[i].dep not in ("amod", "compound")
             and not self._is_name(i)
+            and not self._is_subject_of_do(i)
         ]
+        self._helpers = self._helping(verbs)
+        verbs = verbs[len(self._helpers) :]
         if self._auxiliary is not None and verbs and self._words[self._auxiliary].lemma == "be":
             verbs = [i for i in verbs if self._words[i].tag in ("VBN", "VBG", "VBD")]
             if len(verbs) > 1 and verbs[0] == start and self._words[start].tag == "VBG":
                 verbs = verbs[1:]  # "is smoking allowed"
             verbs = verbs or self._adjective_before_preposition()
         return verbs[0] if verbs else self._untagged_verb()
+
+    def _is_subject_of_do(self, index: int) -> bool:
+        """Return True for the "shipping" of "what does shipping cost", which is no base form.
+
+        What follows "does" is its subject, unless it is "who does".
+        """
+        if self._auxiliary is None or self._words[self._auxiliary].lemma != "do":
+            return False
+        gerund = self._words[index].tag in ("VBG", "VBZ")
+        return gerund or (index == self._auxiliary + 1 and len(self._words) > index + 2)
+
+    def _helping(self, verbs: Sequence[int]) -> list[int]:
+        """Return the verbs that only help the next: of "been paid", "getting married" the first."""
+        helps = (
+            self._words[one].lower in _PASSIVE
+            and other == one + 1
+            and self._words[other].tag in ("VBN", "VBG", "VBD")
+            for one, other in pairwise(verbs)
+        )
+        return [one for one, _ in takewhile(lambda pair: pair[1], zip(verbs, helps, strict=False))]
+
+    def _is_passive(self, verb: Word | None) -> bool:
+        """Return True for "is repaired", "has been repaired" and "got married"."""
+        first = () if self._auxiliary is None else (self._auxiliary,)
+        helpers = {self._words[i].lower for i in (*first, *self._helpers)}
+        return self._is_done(verb) and not _PASSIVE.isdisjoint(helpers)
 
     def _untagged_verb(self) -> int | None:
         """Return the verb after a form of "do" that a tagger takes for another word; else the "do".
@@ -385,7 +432,11 @@ class _Reader:
             return start
         run = list(
             takewhile(
-                lambda i: self._words[i].is_noun or self._words[i].tag in _AFTER_SUBJECT,
+                lambda i: (
+                    i == start + 1
+                    or self._words[i].is_noun
+                    or self._words[i].tag in _WITHIN_SUBJECT
+                ),
                 range(start + 1, len(self._words)),
             )
         )
@@ -396,6 +447,8 @@ class _Reader:
     def _is_name(self, index: int) -> bool:
         """Return True for a proper noun, and a capitalised word that a tagger takes for a verb."""
         word = self._words[index]
+        if is_person_noun(word):
+            return False  # "mum", which a tagger may take for a name
         mistaken = (
             index > max(self._opening, 0) and word.text[0].isupper() and bool(lexemes(word.text))
         )
@@ -442,6 +495,7 @@ class _Reader:
                 break
             noun = word.is_noun or self._is_name(index) or word.text.casefold() in ("i", "we")
             smoking = word.tag == "VBG" and index == self._auxiliary + 1
+            smoking = smoking and index not in self._helpers
             if (noun or smoking) and not self._owns(index):
                 head = word.text
         return next((term for term in terms if term.text == head), None)
@@ -471,7 +525,7 @@ class _Reader:
         """Yield what an answer has to speak of."""
         owner: Term | None = None
         for index, word in enumerate(self._words):
-            if index in (self._opening, self._verb, self._auxiliary):
+            if index in (self._opening, self._verb, self._auxiliary, *self._helpers):
                 continue
             if index in self._focus and asked in (Asked.WHAT, Asked.WHEN, Asked.WHERE):
                 continue
@@ -492,7 +546,7 @@ class _Reader:
                     owner = term
                     continue
                 yield term
-                part = word.dep == "compound" and word.head != self._verb
+                part = word.dep in ("compound", "amod", "nmod") and word.head != self._verb
                 owner = owner if part or not word.is_noun else None
         if owner is not None:  # of a noun that is what is asked for: "Alice's job"
             yield owner

@@ -16,6 +16,7 @@ from hindsight_integrations.reflect.answers.factual import (
     is_supposed,
     is_told,
 )
+from hindsight_integrations.reflect.answers.named import is_person
 from hindsight_integrations.reflect.answers.questions import (
     KINDS,
     WORDS,
@@ -36,9 +37,11 @@ _USES = frozenset(stem for verb in ("use", "have", "own", "work") for stem in le
 _WORK = frozenset(lexemes("work"))
 _LIKING = frozenset(stem for verb in WORDS["liking"] for stem in lexemes(verb))
 _CONVERSE = {
-    verb: frozenset(stem for word in gets.split() for stem in ("have", *lexemes(word)))
-    if lasts
-    else frozenset(stem for word in gets.split() for stem in lexemes(word))
+    verb: frozenset(
+        stem
+        for word in (*gets.split(), *(("have",) if lasts else ()))
+        for stem in lexemes(word) or (word,)  # "get" is no term of the index
+    )
     for verb, gets, lasts in (
         ("sell", "buy purchase get acquire", False),
         ("lend", "borrow get", True),
@@ -67,24 +70,29 @@ _SAME_WAYS = tuple(
 LIVING = frozenset({"live", "reside", "dwell", "base"})
 
 
+def are_alike(one: str, other: str) -> bool:
+    """Return True if two prepositions may stand for one another: "to" and "with"."""
+    return one == other or any({one, other} <= ways for ways in _SAME_WAYS)
+
+
 class RoleMatch(TermMatch):
     """One sentence compared with one question: of whom and what they speak, in which roles."""
 
     def fits(self) -> bool:
         """Return True if the sentence states all that the question speaks of, in its roles."""
         if self._query.asked is Asked.SAID:
-            return self._is_said()
+            return not self._query.denied and self._is_said()
         if is_guess(self._sentence):
             return False
         if not self._query.comparatives <= {word.lower for word in self._words}:
             return False  # "earns more" is not "earns less"
-        if self._is_ours():
+        if self._is_ours() and not self._query.denied:
             return True
         for term in self._query.terms:
             found = {
                 i
                 for i in self._positions(term)
-                if (self._words[i].dep != "poss" or self._has_what_is_asked(i))
+                if (self._words[i].dep != "poss" or self._has_what_is_asked(i, term))
                 and self._is_owned(term, i)
             }
             if not found and not self._is_speaker(term):
@@ -141,9 +149,10 @@ class RoleMatch(TermMatch):
         return not (left or has_arrived(self._sentence, verb))
 
     def is_disliking(self, verb: int) -> bool:
-        """Return True for "hates" and "can't stand", asked if somebody likes something."""
+        """Return True for "hates" and "can't stand", asked if or what somebody does not like."""
         word = self._words[verb]
-        if self._query.asked is not Asked.WHETHER or not self._query.verb & _LIKING:
+        either = self._query.asked is Asked.WHETHER or self._query.denied
+        if not either or not self._query.verb & _LIKING:
             return False
         denied = word.lemma in WORDS["bearing"] and bool(self._sentence.children(verb, "neg"))
         return word.is_verb and (denied or word.lemma in WORDS["disliking"])
@@ -165,7 +174,10 @@ class RoleMatch(TermMatch):
             things = {
                 j for i in self._sentence.children(index, "dobj") for j in self._sentence.subtree(i)
             }
-            whole = all(self._at[t.text] & things or t.is_self for t in self._query.terms)
+            whole = all(
+                t.is_self or any(self.is_direct(i, index, t) for i in self._at[t.text] & things)
+                for t in self._query.terms
+            )
             if not whole or self._sentence.children(index, "neg") or not self.is_told(index):
                 continue
             ways = self._sentence.children(index, "prep", "dative")
@@ -264,7 +276,10 @@ class RoleMatch(TermMatch):
         """Return True for "does not play", and of now for "no longer plays", "stopped playing"."""
         word, above = self._words[verb], self._words[self._words[verb].head]
         heads = (verb, word.head) if word.dep == "acomp" else (verb,)
-        if any(self._sentence.children(head, "neg") for head in heads):
+        denied = any(self._sentence.children(head, "neg") for head in heads)
+        if self._query.denied and self.is_disliking(verb):
+            return not denied or word.lemma in WORDS["bearing"]
+        if denied:
             return True
         if self._query.past or self._query.asked not in (Asked.WHO, Asked.WHAT):
             return False
@@ -287,7 +302,7 @@ class RoleMatch(TermMatch):
         if told == term.way:
             return True
         if told and term.way:
-            return any({told, term.way} <= ways for ways in _SAME_WAYS)
+            return are_alike(told, term.way)
         return (told or term.way) not in WORDS["own_ways"]
 
     def _is_shared(self, index: int, above: int, verb: int) -> bool:
@@ -319,6 +334,8 @@ class RoleMatch(TermMatch):
         if not query.verb:
             return self._light_fits()
         verbs = self.verbs()
+        if not verbs and query.denied:
+            return False
         if not verbs:
             receives = self._receivers() or self.of_kind() or self._takers()
             return self._takes_place() or bool(receives) or self._is_ours()
@@ -369,7 +386,9 @@ class RoleMatch(TermMatch):
     def _light_fits(self) -> bool:
         """Return True for a question without a verb of content, if the sentence denies nothing."""
         if self._is_denied_here():
-            return self._query.asked is Asked.WHETHER
+            return self._query.asked is Asked.WHETHER or self._query.denied
+        if self._query.denied:
+            return False
         if self._receivers() or self._holders() or self.of_kind() or self._takers():
             return True
         subject, asked = self._query.subject, self._query.asked
@@ -377,7 +396,9 @@ class RoleMatch(TermMatch):
         if exact and subject is not None:
             own = self._at.get(subject.text, set())
             is_so = (i for i, w in enumerate(self._words) if w.lemma == "be" or self._turns(i))
-            return any(self.agents(i) & own and self._says_of(i, own) for i in is_so)
+            return any(
+                (self.agents(i) | self._existing(i)) & own and self._says_of(i, own) for i in is_so
+            )
         if asked is Asked.WHETHER and self._query.light != "have":
             return False
         if self._query.light == "have" and subject is not None:
@@ -392,6 +413,11 @@ class RoleMatch(TermMatch):
                 for i in self.matched()
             )
         return True
+
+    def _existing(self, verb: int) -> set[int]:
+        """Return the "shop" of "there is a shop"."""
+        there = self._sentence.children(verb, "expl")
+        return set(self._sentence.children(verb, "attr")) if there else set()
 
     def _says_of(self, verb: int, own: set[int]) -> bool:
         """Return False if a part is told of another: "Ana knows Otto, who is a nurse"."""
@@ -500,7 +526,7 @@ class RoleMatch(TermMatch):
         ordered = word.tag == "VB" and not self._sentence.children(verb, "aux", "nsubj")
         if ordered and word.dep == "ROOT" and (query.past or query.asked is Asked.WHETHER):
             return False  # "book the gym"
-        if query.asked is not Asked.WHETHER and self._is_not_done(verb):
+        if query.asked is not Asked.WHETHER and self._is_not_done(verb) != query.denied:
             return False
         if not (word.is_verb or word.tag == "JJ"):
             return query.asked is not Asked.WHO or query.subject is not None
@@ -533,9 +559,15 @@ class RoleMatch(TermMatch):
         used = word.dep == "xcomp" and self._words[word.head].text.casefold() == "used"
         return used or (word.tag == "VBD" and word.lemma in ("live", "work", "reside"))
 
-    def _has_what_is_asked(self, index: int) -> bool:
-        """Return True for the "wife" of "my wife's name is Ana", asked for a name or time of it."""
+    def _has_what_is_asked(self, index: int, term: Term) -> bool:
+        """Return True for the "wife" of "my wife's name is Ana", asked for a name or time of it.
+
+        Asked of "the budget of the project", it is the "project" of "the project's budget".
+        """
         noun, asked = self._words[index].head, self._query.asked
+        owned = term.way == "of" and not is_person(self._words[index])
+        if owned and any(noun in self._positions(one) for one in self._query.terms):
+            return True
         if asked is Asked.WHEN and self._query.light == "have":
             return any(noun in self._positions(term) for term in self._query.terms)
         lemma = self._words[noun].lemma

@@ -10,6 +10,7 @@ from hindsight_integrations.reflect.answers.named import (
     folded,
     is_anothers,
     is_person,
+    is_person_noun,
     may_be,
     may_share,
     titles_of,
@@ -134,7 +135,7 @@ class TermMatch:
         if term.owner is None:
             return True
         noun = index
-        while self._words[noun].dep == "compound":
+        while self._words[noun].dep in ("compound", "amod", "nmod"):
             noun = self._words[noun].head
         owners = [i for n in {index, noun} for i in self._sentence.children(n, "poss")] + [
             i
@@ -149,7 +150,9 @@ class TermMatch:
 
     def _is_owner(self, owner: Term, index: int) -> bool:
         if index in self._positions(owner):
-            return owner.owner is None or self._is_owned(owner, index)
+            if owner.owner is None:
+                return bool(owner.article) or not self._is_of_another(index)
+            return self._is_owned(owner, index)
         if self._words[index].text.casefold() not in THIRD:
             return False
         people = [
@@ -158,6 +161,13 @@ class TermMatch:
             if w.is_proper and i < index and i not in self._positions(owner)
         ]
         return not people and any(i < index for i in self._positions(owner))
+
+    def _is_of_another(self, person: int) -> bool:
+        """Return True for the "mother" of "Ana's mother", who is not "mum"."""
+        owners = self._sentence.children(person, "poss")
+        return is_person_noun(self._words[person]) and any(
+            self._words[i].lower not in SELF for i in owners
+        )
 
     def _is_had(self, owner: Term, noun: int) -> bool:
         """Return True for "Alice has a dog", "Alice's is a dog named Rex"."""
@@ -181,7 +191,9 @@ class TermMatch:
 
     def _who(self, verb: int, *deps: str) -> set[int]:
         found: set[int] = set()
-        for child in self._sentence.children(verb, *deps):
+        helpers = self._sentence.children(verb, "aux", "auxpass")
+        heads = (verb, *helpers)  # a parser may take "was" for the verb of "was closed"
+        for child in (i for head in heads for i in self._sentence.children(head, *deps)):
             nouns = (
                 self._sentence.children(child, "pobj")
                 if deps[-1] == "agent" and self._words[child].dep == "agent"
@@ -193,12 +205,15 @@ class TermMatch:
         if relative and any(self._words[i].tag in ("WP", "WDT") for i in found):
             found |= same_thing(self._sentence, self._words[verb].head)
         inherits = self._words[verb].dep in ("conj", "xcomp", "advcl", "acomp")
-        has_own = self._sentence.children(verb, "nsubj", "nsubjpass")
+        has_own = any(self._sentence.children(head, "nsubj", "nsubjpass") for head in heads)
         if not found and inherits and not has_own and self._words[verb].head != verb:
             if self._words[verb].dep == "xcomp" and self._is_arranged(verb):
                 things = self._sentence.children(self._words[verb].head, "dobj")
                 return {j for i in things for j in same_thing(self._sentence, i)}
-            return self._who(self._words[verb].head, *(d for d in deps if d.startswith("nsubj")))
+            subjects = {d for d in deps if d.startswith("nsubj")}
+            if "nsubj" in subjects and self._words[verb].tag in ("VBD", "VBZ", "VBP"):
+                subjects.add("nsubjpass")  # "was born in Ulm and died in Bonn"
+            return self._who(self._words[verb].head, *sorted(subjects))
         if not found and self._words[verb].dep in ("relcl", "acl") and not has_own:
             done = self._words[verb].tag == "VBN"
             if done == ("nsubjpass" in deps):
