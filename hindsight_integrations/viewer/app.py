@@ -26,7 +26,7 @@ from hindsight_integrations.viewer import (
     recalls,
 )
 from hindsight_integrations.viewer.notices import Notices
-from hindsight_integrations.viewer.pages import Visit, environment
+from hindsight_integrations.viewer.pages import PageRequest, environment
 from hindsight_integrations.viewer.protection import FormTokens, Protection
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ def viewer_app(memory: Hindsight) -> FastAPI:
 
 async def _failed(request: Request, error: Exception) -> HTMLResponse:
     status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
-    return Visit(request).page("error.html", status, problem=str(error))
+    return PageRequest(request).page("error.html", status, problem=str(error))
 
 
 async def _refused(request: Request, error: Exception) -> HTMLResponse:
     assert isinstance(error, HTTPException)
     problem = "There is no such page." if error.status_code == 404 else error.detail
-    return Visit(request).page("error.html", error.status_code, problem=problem)
+    return PageRequest(request).page("error.html", error.status_code, problem=problem)
