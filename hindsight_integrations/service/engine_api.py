@@ -30,17 +30,12 @@ from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import (
     AccessDeniedError,
     BankNotFoundError,
-    ClosedError,
-    ConflictError,
     HindsightError,
     InvalidInputError,
-    MissingExtraError,
-    ModelError,
-    NotFoundError,
     SchemaVersionError,
     StoreCorruptError,
-    StoreError,
     error_content,
+    http_status,
 )
 from hindsight_integrations.remote.connection import ACTOR, OPERATION, REASON
 from hindsight_integrations.remote.wire import EXPORT, IMPORT, NOT_OFFERED, Verb, verbs
@@ -57,19 +52,6 @@ KNOWN_OPERATIONS = 1000
 
 KNOWN_BYTES = 64_000_000
 """Bytes of results that are kept at most."""
-
-STATUS: Mapping[type[Exception], int] = {
-    InvalidInputError: 400,
-    AccessDeniedError: 403,
-    NotFoundError: 404,
-    ConflictError: 409,
-    MissingExtraError: 501,
-    ModelError: 502,
-    StoreError: 503,
-    ClosedError: 503,
-}
-"""Status of the answer, by the base of the error."""
-
 
 BAD_FILE = (SchemaVersionError, StoreCorruptError)
 """Errors of an import that tell of the file it was sent."""
@@ -169,9 +151,8 @@ def _acted(work: Callable[[], bytes], request: Request) -> Callable[[], bytes]:
 
 
 def failure(error: Exception, status: int | None = None) -> JSONResponse:
-    """Return the answer that reports an error, with the status of its kind unless one is given."""
-    of_kind = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
-    return JSONResponse({"error": error_content(error)}, status or of_kind)
+    """Return the answer that reports an error, with its usual status unless one is given."""
+    return JSONResponse({"error": error_content(error)}, status or http_status(error))
 
 
 async def _work(

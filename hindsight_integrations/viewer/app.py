@@ -10,13 +10,7 @@ from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
-from hindsight_integrations.errors import (
-    ConflictError,
-    HindsightError,
-    InvalidInputError,
-    NotFoundError,
-    StoreUnavailableError,
-)
+from hindsight_integrations.errors import HindsightError, http_status
 from hindsight_integrations.viewer import (
     banks,
     conclusions,
@@ -33,14 +27,6 @@ if TYPE_CHECKING:
     from hindsight_integrations.client import Hindsight
 
 STATIC = Path(__file__).parent / "static"
-
-STATUS: dict[type[HindsightError], int] = {
-    InvalidInputError: 400,
-    NotFoundError: 404,
-    ConflictError: 409,
-    StoreUnavailableError: 503,
-}
-"""HTTP status of an error, the first that it is an instance of; 500 for the others."""
 
 
 def viewer_app(memory: Hindsight) -> FastAPI:
@@ -68,8 +54,7 @@ def viewer_app(memory: Hindsight) -> FastAPI:
 
 
 async def _failed(request: Request, error: Exception) -> HTMLResponse:
-    status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
-    return PageRequest(request).page("error.html", status, problem=str(error))
+    return PageRequest(request).page("error.html", http_status(error), problem=str(error))
 
 
 async def _refused(request: Request, error: Exception) -> HTMLResponse:
