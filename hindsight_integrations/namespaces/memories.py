@@ -59,7 +59,6 @@ from hindsight_integrations.retain.ready_made import (
     store_made,
 )
 from hindsight_integrations.retain.reindex import (
-    MOST_MEMORIES,
     CorrectedRecord,
     correct,
     names_left,
@@ -72,6 +71,7 @@ from hindsight_integrations.stores.base import (
     EVERYTHING,
     HISTORY,
     MEMORY,
+    NO_LIMIT,
     RECORD,
     ChangeSet,
     EntityNames,
@@ -524,7 +524,7 @@ def forget(
     def make(bank: StoredBank) -> tuple[ChangeSet, Forgotten]:
         chosen = wanted
         if filter != EVERYTHING:
-            chosen = runtime.graph.find_ids(bank_id, filter, MOST_MEMORIES) or []
+            chosen = runtime.graph.find_ids(bank_id, filter, NO_LIMIT) or []
         changes, told = _forgetting(runtime, bank, chosen, document_id)
         named = list(told)[: len(told) - len(told.derived)]
         if until is None or dry_run or not named:  # a document without memories has none to hide

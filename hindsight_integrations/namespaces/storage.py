@@ -27,6 +27,7 @@ from hindsight_integrations.stores.base import (
     DOCUMENT_CHUNKS,
     EVERYTHING,
     MEMORY,
+    NO_LIMIT,
     RECORD,
     ChangeSet,
     EmbedderStamp,
@@ -34,9 +35,6 @@ from hindsight_integrations.stores.base import (
     QueueCheckpoint,
 )
 from hindsight_integrations.stores.common import read_one
-
-_MOST = 1 << 31
-"""A number larger than that of any bank's memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ class Storage:
         filter = MemoryFilter(
             None, where=conditions(where, self._runtime.settings.zone), include_invalid=True
         )
-        return list(self._runtime.graph.find_ids(bank_id, filter, _MOST) or [])
+        return list(self._runtime.graph.find_ids(bank_id, filter, NO_LIMIT) or [])
 
     def memories(self, bank_id: str, ids: Sequence[str]) -> dict[str, Memory]:
         """Return the existing memories with these ids."""

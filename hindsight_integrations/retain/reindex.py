@@ -34,6 +34,7 @@ from hindsight_integrations.stores.base import (
     MEMORY,
     MEMORY_ID,
     MENTIONS,
+    NO_LIMIT,
     RECORD,
     ChangeSet,
     EmbedderStamp,
@@ -54,9 +55,6 @@ from hindsight_integrations.stores.soundness import (
     unreadable,
 )
 from hindsight_integrations.timespan import zone_of
-
-MOST_MEMORIES = 1 << 31
-"""More memories than a bank has."""
 
 _MOST_MENTIONS = 1000
 """Mentions up to which the other memories of an entity are read for its names."""
@@ -361,7 +359,7 @@ def _with_terms(
         ]
         if not renewed:
             return texts
-        pending = set(deps.graph.pending_consolidation(bank_id, MOST_MEMORIES))
+        pending = set(deps.graph.pending_consolidation(bank_id, NO_LIMIT))
         ids = [record.memory.id for record in renewed]
         citing = deps.graph.read(bank_id, CONCLUSIONS_CITING, ids)
         changes = ChangeSet(
@@ -407,7 +405,7 @@ def rebuild(
 ) -> Damaged:
     """Find the memories of a bank that cannot be read whole, and make again what can be."""
     bank_id = bank.bank.id
-    everything = deps.graph.find_ids(bank_id, EVERYTHING, MOST_MEMORIES) or []
+    everything = deps.graph.find_ids(bank_id, EVERYTHING, NO_LIMIT) or []
     left: list[str] = []
     rebuilt: list[str] = []
     for start in range(0, len(everything), SCAN_PAGE):

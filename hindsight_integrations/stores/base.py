@@ -35,6 +35,7 @@ from hindsight_integrations.models import (
     TimeSpan,
 )
 from hindsight_integrations.stores.conditions import EVERYTHING as EVERYTHING
+from hindsight_integrations.stores.conditions import NO_LIMIT as NO_LIMIT
 from hindsight_integrations.stores.conditions import Condition as Condition
 from hindsight_integrations.stores.conditions import MemoryFilter as MemoryFilter
 from hindsight_integrations.stores.conditions import TagsMatch as TagsMatch
