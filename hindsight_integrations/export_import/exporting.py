@@ -40,7 +40,7 @@ from hindsight_integrations.stores.base import (
     StoredBank,
 )
 from hindsight_integrations.stores.common import is_conclusion
-from hindsight_integrations.stores.soundness import decoding
+from hindsight_integrations.stores.integrity import decoding_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def export_bank(
     """Write a bank into a file; see `Banks.export`."""
     started = time.perf_counter()
     key = runtime.stored_bank(validation.bank_id(bank_id)).key
-    with runtime.lock(key), decoding(bank_id), writing(path) as out:
+    with runtime.lock(key), decoding_errors(bank_id), writing(path) as out:
         stored = runtime.stored_bank(bank_id)
         writer = BankWriter(out, Header(SCHEMA, __version__, stored.embedder, stored.bank))
         expected = stored_counts(runtime.graph.bank_stats(bank_id))

@@ -86,8 +86,8 @@ from hindsight_integrations.stores.common import (
     is_conclusion,
     read_one,
 )
-from hindsight_integrations.stores.soundness import (
-    unreadable,
+from hindsight_integrations.stores.integrity import (
+    unreadable_error,
 )
 
 
@@ -299,7 +299,7 @@ class Memories:
         )
         if memory_id not in found:
             if self._runtime.graph.filter_ids(bank_id, [memory_id], EVERYTHING):
-                raise unreadable(bank_id, memory_id)
+                raise unreadable_error(bank_id, memory_id)
             raise MemoryNotFoundError(f"bank {bank_id!r} has no memory {memory_id!r}")
         return found[memory_id]
 

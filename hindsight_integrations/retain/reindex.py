@@ -51,8 +51,8 @@ from hindsight_integrations.stores.common import (
     attempts,
     every_memory,
 )
-from hindsight_integrations.stores.soundness import (
-    unreadable,
+from hindsight_integrations.stores.integrity import (
+    unreadable_error,
 )
 from hindsight_integrations.timespan import zone_of
 
@@ -335,7 +335,7 @@ def _indexed(
     texts |= {id: indexed_of(memory) for id, memory in damaged.items()}
     lost = deps.graph.filter_ids(bank_id, [id for id in memory_ids if id not in texts], EVERYTHING)
     if lost:
-        raise unreadable(bank_id, min(lost))
+        raise unreadable_error(bank_id, min(lost))
     return records, texts
 
 

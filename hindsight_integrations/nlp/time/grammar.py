@@ -349,7 +349,7 @@ class Grammar:
 
 
 def _translate(pattern: str) -> str:
-    """Return the regular expression over `TokenKind` characters that a rule's pattern stands for."""
+    """Return the regular expression over `TokenKind` characters that a rule's pattern means."""
 
     def replace(name: re.Match[str]) -> str:
         if name[0] in _SHORTHAND:

@@ -17,7 +17,7 @@ from hindsight_integrations.stores.base import (
     StoreFault,
 )
 from hindsight_integrations.stores.common import bank_exists, micros, timestamp_or_none
-from hindsight_integrations.stores.soundness import decoding
+from hindsight_integrations.stores.integrity import decoding_errors
 from hindsight_integrations.stores.sqlite import check, vectors, writing
 from hindsight_integrations.stores.sqlite.copying import Copied, Progress, copy
 from hindsight_integrations.stores.sqlite.rows import (
@@ -219,7 +219,7 @@ class SqliteGraph(Searching):
 
     def apply(self, changes: ChangeSet) -> tuple[str, ...]:
         """See `GraphStore`."""
-        with decoding(changes.bank_id), self._connections.write() as cursor:
+        with decoding_errors(changes.bank_id), self._connections.write() as cursor:
             forgets = writing.forgets(cursor, changes)
             gone = writing.apply(cursor, changes)
             if gone or (forgets and changes.replaced):  # only memories have terms
