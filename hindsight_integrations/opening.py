@@ -152,18 +152,21 @@ def _hold(
 
 def _work_in_background(runtime: Runtime) -> None:
     purge_in_background(runtime)
-    if pause := runtime.use.pause:
-        signing = partial(_keep_signing, weakref.ref(runtime), runtime.closing, pause)
-        runtime.in_background(signing, "hindsight-index-use")
+    if pause := runtime.index_lease.renewal_seconds:
+        renewing = partial(_keep_renewing, weakref.ref(runtime), runtime.closing, pause)
+        runtime.in_background(renewing, "hindsight-index-lease")
 
 
-def _keep_signing(reference: weakref.ref[Runtime], closing: threading.Event, pause: float) -> None:
-    """Give signs of life until another index has taken the place of the runtime's, or `close`.
+def _keep_renewing(reference: weakref.ref[Runtime], closing: threading.Event, pause: float) -> None:
+    """Renew the lease of the index until another index has replaced it, or until `close`.
 
     The thread keeps no runtime alive that nobody closed.
     """
-    while not closing.wait(pause) and (runtime := reference()) and not runtime.use.ended:
-        runtime.note_index_use()
+    while not closing.wait(pause):
+        runtime = reference()
+        if runtime is None or runtime.index_lease.is_released:
+            return
+        runtime.renew_index_lease()
         del runtime
 
 

@@ -56,7 +56,7 @@ from hindsight_integrations.stores import sync
 from hindsight_integrations.stores.base import EmbedderStamp, GraphStore, StoredBank, VectorIndex
 from hindsight_integrations.stores.common import is_unfinished
 from hindsight_integrations.stores.deadline import limited
-from hindsight_integrations.stores.index_use import IndexUse
+from hindsight_integrations.stores.index_lease import IndexLease
 from hindsight_integrations.stores.servers import embedded_in, open_stores
 
 log = logging.getLogger("hindsight_integrations")
@@ -102,7 +102,7 @@ class Runtime:
         *,
         graph: GraphStore,
         index: VectorIndex,
-        use: IndexUse,
+        index_lease: IndexLease,
         encoder: TextEncoder,
         extractor: object | None,
         tokenizer: Tokenizer,
@@ -115,7 +115,7 @@ class Runtime:
     ) -> None:
         self.graph = graph
         self.index = index
-        self.use = use
+        self.index_lease = index_lease
         self.encoder = encoder
         self.settings = settings
         self.tokenizer = tokenizer
@@ -330,8 +330,8 @@ class Runtime:
             return sync.FlushReport(more=True)
         try:
             try:
-                if self.use.refused:  # the work is that of the processes with the other index
-                    raise StoreError(self.use.refused)
+                if self.index_lease.refused:  # processes with the other index do the work
+                    raise StoreError(self.index_lease.refused)
                 report = sync.flush(
                     self.graph, self.index, bank_key=bank_key, batch=page, proceed=proceed
                 )
@@ -354,7 +354,7 @@ class Runtime:
         """
         if replaced:
             sync.empty(self.index)
-            self.use.emptied()
+            self.index_lease.mark_emptied()
         lacking = sync.lacking(self.graph, self.index, at_all=replaced)
         if shared:
             self.behind = bool(lacking) or bool(self.graph.pending_vectors(1))
@@ -368,11 +368,11 @@ class Runtime:
             sync.fill(self.graph, lacking)
             self._flush(None, _times(PAGES - 1))
 
-    def note_index_use(self) -> None:
-        """Give a sign of life to other processes; fill an index that is no longer what it was."""
+    def renew_index_lease(self) -> None:
+        """Renew the lease of the index; fill the index again if it was replaced or emptied."""
         try:
             with limited(each=self.settings.arm_timeout):
-                if self.use.note():
+                if self.index_lease.renew():
                     self.bring_in_step(shared=True, replaced=True)
         except InvalidInputError as error:
             log.error("%s", error)
@@ -564,7 +564,7 @@ class Runtime:
                 thread.join(BACKGROUND_SECONDS)
         self._executor.shutdown(wait=True, cancel_futures=True)
         with limited(each=self.settings.arm_timeout):
-            self.use.end()
+            self.index_lease.release()
         try:
             self.index.close()
         finally:
@@ -617,13 +617,13 @@ def assemble(
     as_guards(before_retain)
     with ExitStack() as opened:
         where, store, index = open_stores(path, graph, vectors, opened, durable=settings.durable)
-        use = IndexUse(store, index, locked=graph is None and vectors is None)
-        opened.callback(use.end)
-        replaced = use.note()
+        index_lease = IndexLease(store, index, exclusive=graph is None and vectors is None)
+        opened.callback(index_lease.release)
+        replaced = index_lease.renew()
         runtime = Runtime(
             graph=store,
             index=index,
-            use=use,
+            index_lease=index_lease,
             encoder=encoder,
             extractor=extractor,
             tokenizer=tokenizer,
@@ -643,7 +643,7 @@ def assemble(
         runtime.purge_deleted()  # left by a deletion that was interrupted
         runtime.reflect_on_leftovers()
     except BaseException:
-        use.end()  # nobody will close it
+        index_lease.release()  # nobody will close it
         raise
     return where, runtime
 

@@ -198,8 +198,8 @@ class Maintenance:
         return back_up(self._runtime, path, validation.progress(progress))
 
     def _in_step(self) -> PartHealth:
-        if self._runtime.use.refused:
-            return PartHealth("in step", False, self._runtime.use.refused)
+        if self._runtime.index_lease.refused:
+            return PartHealth("in step", False, self._runtime.index_lease.refused)
         if self._runtime.lost:  # asked first: what is found later is queued by then
             return PartHealth("in step", False, "vectors that the index lacked are being queued")
         try:

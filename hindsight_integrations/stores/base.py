@@ -644,7 +644,7 @@ class GraphStore(Protocol):
     # The store itself
 
     def note_index(self, change: Callable[[str, float], str]) -> None:
-        """Replace the note about the vector index in one transaction; see `stores/index_use.py`.
+        """Replace the note about the vector index in one transaction; see `stores/index_lease.py`.
 
         `change` gets the note, empty at first, and the seconds of the store's clock, and returns
         the new note. It may be called more than once; what it raises leaves the note as it is.

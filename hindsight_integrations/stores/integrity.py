@@ -24,7 +24,7 @@ DECODING_ERRORS = (ValueError, TypeError, KeyError, AttributeError, OverflowErro
 
 
 class Decoder(NamedTuple):
-    """The function that decodes a stored field, and the stored value used if that one is damaged."""
+    """The function that decodes a stored field, and the stored value for a damaged one."""
 
     decode: Callable[[Any], Any]
     default: Any
@@ -43,7 +43,7 @@ Decoders: TypeAlias = Mapping[str, Decoder]
 
 
 def decoded_fields(owner: str, decoders: Decoders, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Decode all fields; for one that cannot be read, log that and use the default of its decoder."""
+    """Decode all fields; log each that cannot be read, and use the default of its decoder."""
     found: dict[str, Any] = {}
     for field, (decode, default) in decoders.items():
         try:
