@@ -190,11 +190,11 @@ class DurableRetain(ContextManaged):
 
         See `Hindsight.retain_messages` for the arguments, and `retain` for the errors.
         """
-        stamp = Item(
+        shared = Item(
             "", context=context, metadata=metadata, tags=tags, update_mode=update_mode, scope=scope
         )
         submission = conversation_submission(
-            messages, session=session, stamp=stamp, max_chars=self._max_chars, zone=self._zone
+            messages, session=session, shared=shared, max_chars=self._max_chars, zone=self._zone
         )
         return self._retain(bank_id, submission)
 

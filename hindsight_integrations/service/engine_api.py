@@ -39,9 +39,9 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.remote.connection import ACTOR, OPERATION, REASON
 from hindsight_integrations.remote.wire import EXPORT, IMPORT, NOT_OFFERED, Verb, verbs
-from hindsight_integrations.retain.pipeline import marked
+from hindsight_integrations.retain.pipeline import recording_checkpoint
 from hindsight_integrations.retain.request import digest as fingerprint
-from hindsight_integrations.service.idempotency import another_call, last_part, mark_of
+from hindsight_integrations.service.idempotency import another_call, checkpoint_of, last_part
 from hindsight_integrations.service.limits import BodyRefusedError
 from hindsight_integrations.service.security import Access
 
@@ -56,8 +56,8 @@ KNOWN_BYTES = 64_000_000
 BAD_FILE = (SchemaVersionError, StoreCorruptError)
 """Errors of an import that tell of the file it was sent."""
 
-MARKED = frozenset({"retain", "retain_many", "retain_messages"})
-"""Verbs whose ids of operations a bank notes, so that they are known after a restart."""
+CHECKPOINTED = frozenset({"retain", "retain_many", "retain_messages"})
+"""Verbs whose operation ids a bank stores, so that they are known after a restart."""
 
 FOR_ALL = frozenset({"storage.opened", "storage.check", "storage.embed", "wait_idle"})
 """Verbs that concern no bank, and tell nothing of what is remembered."""
@@ -172,7 +172,7 @@ async def _work(
     digest = hashlib.sha256(body).digest()
     if verb.name == EXPORT:
         return digest, lambda: _exported(memory, given)
-    operation = request.headers.get(OPERATION) if verb.name in MARKED else None
+    operation = request.headers.get(OPERATION) if verb.name in CHECKPOINTED else None
     if operation:
         given = _identified(verb.name, given, fingerprint(operation, digest.hex()))
     args, kwargs = verb.read(given)
@@ -185,7 +185,7 @@ async def _work(
         with suppress(BankNotFoundError):  # the first of a new bank
             bank_id = validation.bank_id(given["bank_id"])
             last_part(memory.graph_store, bank_id, named, digest.hex())
-        with marked(mark_of(named, digest.hex())):
+        with recording_checkpoint(checkpoint_of(named, digest.hex())):
             return verb.written(method(*args, **kwargs))
 
     return digest, once

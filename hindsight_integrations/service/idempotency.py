@@ -41,8 +41,8 @@ def in_turn(bank_id: str, operation_id: str) -> Iterator[None]:
                 del _turns[call]
 
 
-def mark_of(operation_id: str, digest: str, number: int = DONE) -> QueueCheckpoint:
-    """Return what a bank notes of a call together with its part of that number."""
+def checkpoint_of(operation_id: str, digest: str, number: int = DONE) -> QueueCheckpoint:
+    """Return the checkpoint that a bank stores with the part of a call that has this number."""
     return QueueCheckpoint(_queue(operation_id), number, digest, utc_now() + KNOWN_FOR)
 
 

@@ -21,7 +21,7 @@ from hindsight_integrations import (
 from hindsight_integrations.durable import DurableRetain, ReplayQueue
 from hindsight_integrations.durable.queue import Operation, together
 from hindsight_integrations.models import MemoryType, utc_now
-from hindsight_integrations.retain.request import Stamp, Submission, Turn
+from hindsight_integrations.retain.request import SharedFields, Submission, Turn
 from tests.interrupted import interrupt_transactions
 
 from .memories import opened, owned_by_another, submission
@@ -41,7 +41,8 @@ submissions = st.builds(
             metadata)
     ).map(tuple),
     st.builds(
-        Stamp, st.none() | words, metadata, st.lists(words).map(tuple), st.lists(words).map(tuple),
+        SharedFields, st.none() | words, metadata, st.lists(words).map(tuple),
+        st.lists(words).map(tuple),
         st.none() | st.sampled_from(MemoryType), st.none() | st.floats(0, 1), st.none() | moments,
         st.none() | words,
     ),
