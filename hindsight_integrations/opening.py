@@ -23,7 +23,7 @@ from hindsight_integrations.runtime import (
     UNCHANGED,
     Runtime,
     assemble,
-    embedder_stamp,
+    embedder_identity,
 )
 from hindsight_integrations.settings import Settings, variable
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
@@ -182,7 +182,7 @@ def _adapt(runtime: Runtime, before: Arguments, given: Arguments) -> Arguments:
         differs = "other settings"
     elif (
         given.embedder is not before.embedder
-        and embedder_stamp(given.embedder, given.settings) != runtime.stamp
+        and embedder_identity(given.embedder, given.settings) != runtime.embedder_identity
     ):
         differs = "another embedder"
     elif given.before_retain is not None and given.before_retain != before.before_retain:

@@ -53,7 +53,7 @@ from hindsight_integrations.retain.guard import as_guards
 from hindsight_integrations.retain.llm_extraction import LLMExtractor
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores import sync
-from hindsight_integrations.stores.base import EmbedderStamp, GraphStore, StoredBank, VectorIndex
+from hindsight_integrations.stores.base import EmbedderIdentity, GraphStore, StoredBank, VectorIndex
 from hindsight_integrations.stores.common import is_unfinished
 from hindsight_integrations.stores.deadline import limited
 from hindsight_integrations.stores.index_lease import IndexLease
@@ -177,9 +177,9 @@ class Runtime:
         return self.retaining.extractor
 
     @property
-    def stamp(self) -> EmbedderStamp:
+    def embedder_identity(self) -> EmbedderIdentity:
         """Identity of the embedder: new banks get it, existing ones must have it."""
-        return EmbedderStamp(self.encoder.embedder.id, self.encoder.embedder.dimension)
+        return EmbedderIdentity(self.encoder.embedder.id, self.encoder.embedder.dimension)
 
     @property
     def is_closed(self) -> bool:
@@ -235,7 +235,7 @@ class Runtime:
 
     def fits(self, bank: StoredBank) -> bool:
         """Return True if the bank's vectors come from this embedder."""
-        return bank.embedder == self.stamp
+        return bank.embedder == self.embedder_identity
 
     def removing_from(self, bank: StoredBank) -> tuple[RetainDependencies, ReflectDependencies]:
         """Return the dependencies of removing memories of a bank, whichever embedder it has.
@@ -261,7 +261,7 @@ class Runtime:
             raise EmbedderMismatchError(
                 f"the vectors of bank {bank_id!r} come from {stored.embedder.id!r} "
                 f"({stored.embedder.dimension} dimensions), but this client embeds with "
-                f"{self.stamp.id!r} ({self.stamp.dimension}); open it with that embedder, or "
+                f"{self.embedder_identity.id!r} ({self.embedder_identity.dimension}); open it with that embedder, or "
                 f"call maintenance.reindex({bank_id!r}) to recompute them"
             )
         return stored
@@ -272,7 +272,7 @@ class Runtime:
             return self.bank(bank_id)
         except BankNotFoundError:
             try:
-                return self.graph.create_bank(Bank(bank_id), self.stamp)
+                return self.graph.create_bank(Bank(bank_id), self.embedder_identity)
             except BankExistsError:  # another thread was quicker
                 return self.bank(bank_id)
 
@@ -664,10 +664,10 @@ def _remove_unfinished_imports(runtime: Runtime) -> None:
         )
 
 
-def embedder_stamp(embedder: object | None, settings: Settings) -> EmbedderStamp:
+def embedder_identity(embedder: object | None, settings: Settings) -> EmbedderIdentity:
     """Return the identity of an embedder, as it is given to `Hindsight`."""
     chosen = encoder_for(embedder, settings.models_path).embedder
-    return EmbedderStamp(chosen.id, chosen.dimension)
+    return EmbedderIdentity(chosen.id, chosen.dimension)
 
 
 def _extractor(

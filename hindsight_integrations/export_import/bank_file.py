@@ -58,7 +58,7 @@ from hindsight_integrations.models import (
     Source,
 )
 from hindsight_integrations.private import PRIVATE
-from hindsight_integrations.stores.base import EmbedderStamp, EntityNames, MemoryRecord
+from hindsight_integrations.stores.base import EmbedderIdentity, EntityNames, MemoryRecord
 from hindsight_integrations.timespan import as_utc
 from hindsight_integrations.validation import shown
 
@@ -95,7 +95,7 @@ class Header:
 
     schema: int
     package: str
-    embedder: EmbedderStamp
+    embedder: EmbedderIdentity
     bank: Bank
 
 

@@ -133,7 +133,7 @@ class Maintenance:
         left: list[StoreFault] = []
         for bank in runtime.graph.list_banks():
             try:
-                found = rebuild(runtime.retaining, bank, runtime.stamp, repair=repair)
+                found = rebuild(runtime.retaining, bank, runtime.embedder_identity, repair=repair)
             except (BankNotFoundError, OvertakenError) as error:
                 log.info("bank %r is being changed and was left out: %s", bank.bank.id, error)
                 continue
@@ -161,7 +161,7 @@ class Maintenance:
         stored = runtime.stored_bank(validation.bank_id(bank_id))
         report = validation.progress(progress)
         with runtime.lock(stored.key):
-            return reindex(runtime.retaining, bank_id, runtime.stamp, report)
+            return reindex(runtime.retaining, bank_id, runtime.embedder_identity, report)
 
     def purge(self, bank_id: str) -> int:
         """Delete expired memories permanently; return their number.

@@ -30,7 +30,7 @@ from hindsight_integrations.stores.base import (
     NO_LIMIT,
     RECORD,
     ChangeSet,
-    EmbedderStamp,
+    EmbedderIdentity,
     MemoryFilter,
     QueueCheckpoint,
 )
@@ -46,7 +46,7 @@ class Opened:
     """
 
     settings: Settings
-    embedder: EmbedderStamp
+    embedder: EmbedderIdentity
     guarded: bool = False
 
 
@@ -60,7 +60,7 @@ class Storage:
         """Return the memory's settings and embedder, and whether `before_retain` is set."""
         self._runtime.check_open()
         guarded = bool(self._runtime.retaining.before_retain)
-        return Opened(self._runtime.settings, self._runtime.stamp, guarded)
+        return Opened(self._runtime.settings, self._runtime.embedder_identity, guarded)
 
     def check(self) -> None:
         """Check that the graph store answers.

@@ -37,7 +37,7 @@ from hindsight_integrations.stores.base import (
     NO_LIMIT,
     RECORD,
     ChangeSet,
-    EmbedderStamp,
+    EmbedderIdentity,
     EntityNames,
     MemoryFilter,
     MemoryRecord,
@@ -277,7 +277,7 @@ def _processed(
 def reindex(
     deps: RetainDependencies,
     bank_id: str,
-    stamp: EmbedderStamp,
+    embedder: EmbedderIdentity,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Compute all vectors of a bank again, under its lock; see `Maintenance.reindex`.
@@ -295,12 +295,12 @@ def reindex(
         for start in range(0, len(waiting), deps.settings.batch_size):
             batch = waiting[start : start + deps.settings.batch_size]
             texts = _with_terms(deps, bank_id, batch)
-            deps.graph.apply(ChangeSet(bank_id, staged=_staged(deps, texts, stamp)))
+            deps.graph.apply(ChangeSet(bank_id, staged=_staged(deps, texts, embedder)))
             done += len(batch)
             if progress is not None:
                 progress(done, done + len(waiting) - start - len(batch))
         try:
-            deps.graph.update_bank(bank_id, embedder=stamp)
+            deps.graph.update_bank(bank_id, embedder=embedder)
             break
         except UnstagedError as error:
             unstaged, waiting = error, list(error.memory_ids)
@@ -378,12 +378,12 @@ def _with_terms(
 
 
 def _staged(
-    deps: RetainDependencies, texts: Mapping[str, str], stamp: EmbedderStamp
+    deps: RetainDependencies, texts: Mapping[str, str], embedder: EmbedderIdentity
 ) -> tuple[StagedVector, ...]:
-    """Embed the texts, by memory id, with the embedder of the stamp."""
+    """Embed the texts, by memory id, with this embedder."""
     encoded = deps.encoder.encode(list(texts.values()))
     return tuple(
-        StagedVector(id, code.vector, code.interaction, stamp)
+        StagedVector(id, code.vector, code.interaction, embedder)
         for id, code in zip(texts, encoded, strict=True)
     )
 
@@ -401,7 +401,7 @@ class Damaged(NamedTuple):
 
 
 def rebuild(
-    deps: RetainDependencies, bank: StoredBank, stamp: EmbedderStamp, *, repair: bool
+    deps: RetainDependencies, bank: StoredBank, embedder: EmbedderIdentity, *, repair: bool
 ) -> Damaged:
     """Find the memories of a bank that cannot be read whole, and make again what can be."""
     bank_id = bank.bank.id
@@ -413,7 +413,7 @@ def rebuild(
         held = deps.graph.read(bank_id, RECORD, page)
         damaged = deps.graph.filter_ids(bank_id, [id for id in page if id not in held], EVERYTHING)
         made: tuple[str, ...] = ()
-        if damaged and repair and bank.embedder == stamp:
+        if damaged and repair and bank.embedder == embedder:
             with deps.lock(bank.key):
                 made = _made_again(deps, bank_id, sorted(damaged))
         rebuilt += made

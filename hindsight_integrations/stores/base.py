@@ -68,7 +68,7 @@ class UnstagedError(StoreError):
 
 
 @dataclass(frozen=True, slots=True)
-class EmbedderStamp:
+class EmbedderIdentity:
     """Identity of the embedder that made a bank's vectors."""
 
     id: str
@@ -90,7 +90,7 @@ class StoredBank:
 
     bank: Bank
     key: str
-    embedder: EmbedderStamp
+    embedder: EmbedderIdentity
     version: int = 0
     importing: str | None = None
     leaving: str | None = None
@@ -150,7 +150,7 @@ class StagedVector(NamedTuple):
     memory_id: str
     vector: Vector
     interaction: bytes | None
-    embedder: EmbedderStamp
+    embedder: EmbedderIdentity
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +408,7 @@ class GraphStore(Protocol):
     # Banks
 
     def create_bank(
-        self, bank: Bank, embedder: EmbedderStamp, *, importing: str | None = None
+        self, bank: Bank, embedder: EmbedderIdentity, *, importing: str | None = None
     ) -> StoredBank:
         """Store a new, empty bank under a key never used before.
 
@@ -441,7 +441,7 @@ class GraphStore(Protocol):
         bank_id: str,
         bank: Bank | Callable[[Bank], Bank] | None = None,
         *,
-        embedder: EmbedderStamp | None = None,
+        embedder: EmbedderIdentity | None = None,
         leaving: bool = False,
     ) -> StoredBank:
         """Change a bank in one transaction and return it as stored then.

@@ -11,7 +11,7 @@ from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.models import Bank, BankStats, LinkKind, MemoryType
 from hindsight_integrations.stores.base import (
     ChangeSet,
-    EmbedderStamp,
+    EmbedderIdentity,
     PendingVector,
     StoredBank,
     StoreFault,
@@ -85,7 +85,7 @@ class Neo4jGraph(Searching):
     # Banks
 
     def create_bank(
-        self, bank: Bank, embedder: EmbedderStamp, *, importing: str | None = None
+        self, bank: Bank, embedder: EmbedderIdentity, *, importing: str | None = None
     ) -> StoredBank:
         """See `GraphStore`."""
         key = secrets.token_hex(_KEY_BYTES)
@@ -139,7 +139,7 @@ class Neo4jGraph(Searching):
         bank_id: str,
         bank: Bank | Callable[[Bank], Bank] | None = None,
         *,
-        embedder: EmbedderStamp | None = None,
+        embedder: EmbedderIdentity | None = None,
         leaving: bool = False,
     ) -> StoredBank:
         """See `GraphStore`."""

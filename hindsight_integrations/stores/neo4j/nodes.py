@@ -20,7 +20,7 @@ from hindsight_integrations.models import (
     Source,
     TimeSpan,
 )
-from hindsight_integrations.stores.base import EmbedderStamp, StoredBank
+from hindsight_integrations.stores.base import EmbedderIdentity, StoredBank
 from hindsight_integrations.stores.common import (
     directives_of,
     directives_text,
@@ -377,10 +377,10 @@ def stored_bank(node: Mapping[str, Any]) -> StoredBank:
     given = decoded_fields(f"bank {node['id']!r}", PROFILE, {**_LATER, **node})
     traits = Disposition(**{trait: given.pop(trait) for trait in _TRAITS})
     bank = Bank(id=node["id"], disposition=traits, **given)
-    stamp = EmbedderStamp(node["embedder"], node["dimension"])
+    embedder = EmbedderIdentity(node["embedder"], node["dimension"])
     key = vector_key(node["key"], node["revision"])
     version, importing, leaving = node.get("edition", 0), node.get("importing"), node.get("leaving")
-    return StoredBank(bank, key, stamp, version, importing, leaving)
+    return StoredBank(bank, key, embedder, version, importing, leaving)
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from hindsight_integrations.models import Bank, BankStats, LinkKind, MemoryType
 from hindsight_integrations.stores.base import (
     ChangeSet,
-    EmbedderStamp,
+    EmbedderIdentity,
     PendingVector,
     StoredBank,
     StoreFault,
@@ -68,7 +68,7 @@ class SqliteGraph(Searching):
     # Banks
 
     def create_bank(
-        self, bank: Bank, embedder: EmbedderStamp, *, importing: str | None = None
+        self, bank: Bank, embedder: EmbedderIdentity, *, importing: str | None = None
     ) -> StoredBank:
         """See `GraphStore`."""
         with self._connections.write() as cursor:
@@ -120,7 +120,7 @@ class SqliteGraph(Searching):
         bank_id: str,
         bank: Bank | Callable[[Bank], Bank] | None = None,
         *,
-        embedder: EmbedderStamp | None = None,
+        embedder: EmbedderIdentity | None = None,
         leaving: bool = False,
     ) -> StoredBank:
         """See `GraphStore`."""

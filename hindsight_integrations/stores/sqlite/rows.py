@@ -25,7 +25,7 @@ from hindsight_integrations.models import (
     Source,
     TimeSpan,
 )
-from hindsight_integrations.stores.base import EmbedderStamp, MemoryRecord, StoredBank
+from hindsight_integrations.stores.base import EmbedderIdentity, MemoryRecord, StoredBank
 from hindsight_integrations.stores.common import (
     directives_of,
     directives_text,
@@ -266,8 +266,8 @@ def stored_bank(row: Row) -> StoredBank:
     given = decoded_fields(f"bank {id_!r}", PROFILE, dict(zip(PROFILE, stated, strict=True)))
     traits = Disposition(*(given.pop(trait) for trait in _TRAITS))
     bank = Bank(id=id_, disposition=traits, **given)
-    stamp = EmbedderStamp(str(embedder), dimension if isinstance(dimension, int) else 0)
-    return StoredBank(bank, vector_key(no, revision), stamp, version, importing, leaving)
+    identity = EmbedderIdentity(str(embedder), dimension if isinstance(dimension, int) else 0)
+    return StoredBank(bank, vector_key(no, revision), identity, version, importing, leaving)
 
 
 def _texts(value: Any) -> tuple[str, ...]:
