@@ -256,12 +256,12 @@ class Runtime:
         return self._known.get(bank_id) or self.bank(bank_id)
 
     def _own(self, stored: StoredBank) -> StoredBank:
-        bank_id = stored.bank.id
+        bank_id, used = stored.bank.id, self.embedder_identity
         if not self.fits(stored):
             raise EmbedderMismatchError(
                 f"the vectors of bank {bank_id!r} come from {stored.embedder.id!r} "
                 f"({stored.embedder.dimension} dimensions), but this client embeds with "
-                f"{self.embedder_identity.id!r} ({self.embedder_identity.dimension}); open it with that embedder, or "
+                f"{used.id!r} ({used.dimension}); open it with that embedder, or "
                 f"call maintenance.reindex({bank_id!r}) to recompute them"
             )
         return stored

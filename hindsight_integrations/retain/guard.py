@@ -145,7 +145,7 @@ def _edited(submission: Submission, admitted: Sequence[tuple[Turn, Incoming]]) -
             text=out.text,
             speaker=out.speaker,
             context=None if out.context == context else out.context,
-            metadata={n: v for n, v in out.metadata.items() if (n, v) not in shared.items()},
+            metadata={n: v for n, v in out.metadata.items() if (n, v) not in common.items()},
         )
         for turn, out in admitted
     )

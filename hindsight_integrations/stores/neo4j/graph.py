@@ -27,7 +27,7 @@ from hindsight_integrations.stores.neo4j.nodes import (
     time_or_none,
 )
 from hindsight_integrations.stores.neo4j.schema import BANK_LABELS, identity
-from hindsight_integrations.stores.neo4j.searching import Searching
+from hindsight_integrations.stores.neo4j.searching import Neo4jSearcher
 
 _KEY_BYTES = 8
 
@@ -65,7 +65,7 @@ _STATS = f"""
 the number of its valid ones, and few are invalidated."""
 
 
-class Neo4jGraph(Searching):
+class Neo4jGraph(Neo4jSearcher):
     """The graph store in a database of the Neo4j server at `uri`, 5.26 or later.
 
     `uri` has one of the schemes `neo4j`, `neo4j+s`, `neo4j+ssc`, `bolt`, `bolt+s` or `bolt+ssc`;

@@ -99,8 +99,8 @@ _PLACES = """
     RETURN collect([m.seq, m.id, m.document_id, m.place, m.expires_at])"""
 
 
-class Reading:
-    """The methods of `GraphStore` that read; see there."""
+class Neo4jReader:
+    """The reading methods of `GraphStore`; `Neo4jGraph` adds those that search and write."""
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     stored_bank,
     time_or_null,
 )
-from hindsight_integrations.stores.sqlite.searching import Searching
+from hindsight_integrations.stores.sqlite.searching import SqliteSearcher
 
 _PURGED = {
     **dict.fromkeys(("lexemes", "contents", "vectors", "staged", "waiting"), "unit"),
@@ -54,7 +54,7 @@ _PURGED_BY_NUMBER = {"lexeme_counts": "bank, lexeme", "marks": "bank, queue", "b
 """The same, where it begins with the bank's number."""
 
 
-class SqliteGraph(Searching):
+class SqliteGraph(SqliteSearcher):
     """The embedded graph store, in the file at `path`, or in memory if that is None.
 
     Any number of threads may use one object, and several processes one file. With `durable`,

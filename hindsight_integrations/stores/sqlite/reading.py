@@ -101,8 +101,8 @@ _PLACES = f"""
     WHERE m.key BETWEEN ? AND ? AND m.invalidated_at IS NULL ORDER BY m.key LIMIT ?"""
 
 
-class Reading:
-    """The methods of `GraphStore` that read; see there."""
+class SqliteReader:
+    """The reading methods of `GraphStore`; `SqliteGraph` adds those that search and write."""
 
     def __init__(self, path: Path | None, *, durable: bool = False) -> None:
         self._connections = Connections(path, durable=durable)
