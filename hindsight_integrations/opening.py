@@ -16,15 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hindsight_integrations.assembly import assemble, embedder_identity
 from hindsight_integrations.errors import ForkedError, HindsightError, InvalidInputError
 from hindsight_integrations.forks import unpickling
 from hindsight_integrations.namespaces.purging import purge_in_background
-from hindsight_integrations.runtime import (
-    UNCHANGED,
-    Runtime,
-    assemble,
-    embedder_identity,
-)
+from hindsight_integrations.runtime import UNCHANGED, Runtime
 from hindsight_integrations.settings import Settings, variable
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
 from hindsight_integrations.stores.servers import IN_MEMORY, embedded_in
