@@ -1,7 +1,8 @@
 """The choice of an extractor, extractors that callers give, and the check of their facts.
 
-A caller gives a function, an asynchronous one or an object. A failure of an extractor is an `ExtractionError`. A fact that cannot be used is left out and
-reported; it does not fail the facts beside it.
+A caller gives a function, an asynchronous one or an object. A failure of an extractor is an
+`ExtractionError`. A fact that cannot be used is left out and reported; it does not fail the facts
+beside it.
 """
 
 from __future__ import annotations
