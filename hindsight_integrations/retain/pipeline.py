@@ -53,7 +53,7 @@ from hindsight_integrations.retain.document_diff import (
     refresh,
 )
 from hindsight_integrations.retain.enrichment import record_of
-from hindsight_integrations.retain.entity_resolution import Candidates, Resolver
+from hindsight_integrations.retain.entity_resolution import Candidates, Resolution, Resolver
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.foreign import foreign_item, has_random_id, recognised
 from hindsight_integrations.retain.guard import guarded_submissions
@@ -189,8 +189,7 @@ def _planned(
         _record(bank_id, statement, ids, [resolution.names[e] for e in ids], agent, now)
         for statement, ids in zip(flat, resolution.entity_ids, strict=True)
     ]
-    removed = [c.id for diff in diffs for c in diff.plan.removed]
-    leaving = _leaving(deps.graph, bank_id, diffs, set(removed))
+    leaving = _leaving(deps.graph, bank_id, diffs)
     nearest = reads.nearest()
     given = [statement.fact.id is not None for statement in flat]
     placed = caller_ids.place(
@@ -200,34 +199,51 @@ def _planned(
     folded = placed.folded
     links = _links(deps, bank_id, flat, folded, nearest, reads.around)
     links += _causal_links(diffs, statements, folded)
-    written = (*folded.records, *placed.replaced)
-    mentioned = {entity_id for record in written for entity_id in record.entity_ids}
-    changes = ChangeSet(
-        bank_id=bank_id,
-        expected=tuple(diff.expected for diff in diffs),
+    changes = replace(
+        _changes(bank_id, diffs, resolution, placed, now),
         # A memory that gains a source may have been corrected meanwhile.
         version=current.version if current and (folded.sources or placed.replaced) else None,
-        remove_chunks=tuple(removed),
-        documents=tuple(_document(bank_id, diff, now) for diff in diffs),
-        chunks=tuple(c for diff in diffs for c in new_chunks(diff)),
-        entities=tuple(e for e in resolution.created if e.id in mentioned),
-        names=tuple(EntityNames(e.id, e.name, e.aliases) for e in resolution.renamed),
-        memories=folded.records,
-        replaced=placed.replaced,
-        history=placed.history,
-        sources=folded.sources,
         links=tuple(links),
         checkpoint=checkpoint,
     )
     result = RetainResult(
         bank_id=bank_id,
-        stored=tuple(record.memory for record in written),
+        stored=tuple(record.memory for record in (*folded.records, *placed.replaced)),
         skipped=tuple(_skips(diffs, statements, facts, placed)),
         replaced=tuple(record.memory.id for record in placed.replaced),
         joined=resolution.joined,
         document_ids=tuple(diff.submission.document_id for diff in diffs),
     )
     return _Plan(changes, result)
+
+
+def _changes(
+    bank_id: str,
+    diffs: Sequence[DocumentDiff],
+    resolution: Resolution,
+    placed: caller_ids.Placed,
+    now: datetime,
+) -> ChangeSet:
+    """Return the changes to documents, entities and memories, without links and checkpoint."""
+    written = (*placed.folded.records, *placed.replaced)
+    mentioned = {entity_id for record in written for entity_id in record.entity_ids}
+    return ChangeSet(
+        bank_id=bank_id,
+        expected=tuple(diff.expected for diff in diffs),
+        remove_chunks=tuple(_removed_chunks(diffs)),
+        documents=tuple(_document(bank_id, diff, now) for diff in diffs),
+        chunks=tuple(c for diff in diffs for c in new_chunks(diff)),
+        entities=tuple(e for e in resolution.created if e.id in mentioned),
+        names=tuple(EntityNames(e.id, e.name, e.aliases) for e in resolution.renamed),
+        memories=placed.folded.records,
+        replaced=placed.replaced,
+        history=placed.history,
+        sources=placed.folded.sources,
+    )
+
+
+def _removed_chunks(diffs: Sequence[DocumentDiff]) -> list[str]:
+    return [chunk.id for diff in diffs for chunk in diff.plan.removed]
 
 
 def _record(
@@ -270,10 +286,9 @@ def _type(statement: Statement, agent: str) -> MemoryType:
     return MemoryType.EXPERIENCE if own and world else statement.fact.type
 
 
-def _leaving(
-    graph: GraphStore, bank_id: str, diffs: Sequence[DocumentDiff], removed: set[str]
-) -> set[str]:
+def _leaving(graph: GraphStore, bank_id: str, diffs: Sequence[DocumentDiff]) -> set[str]:
     """Return the memories that go with the removed chunks: nothing may be folded into them."""
+    removed = set(_removed_chunks(diffs))
     leaving: set[str] = set()
     for diff in diffs:
         if not diff.plan.removed:
