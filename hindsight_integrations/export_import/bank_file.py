@@ -74,7 +74,7 @@ BATCH = 500
 """Memories read, or parts stored, at a time: a few MB."""
 
 PIPE = "-"
-"""Path that stands for standard output, or input."""
+"""Path that means standard output, or input."""
 
 MAX_LINE = 64 * 1024 * 1024
 """Most bytes read as one line: a file of another kind may have no line breaks."""

@@ -1,4 +1,4 @@
-"""Calls that a client names by an id: each is done once, and another call is not taken for it."""
+"""Calls that a client gives an id: each is carried out once; the id of another is refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KNOWN_FOR = timedelta(days=30)
 
 _lock = threading.Lock()
 _turns: dict[tuple[str, str], list[threading.Lock]] = {}
-"""The lock of each call that is done now, as often as requests do it or wait."""
+"""Locks of the calls in progress: one list entry for each request that runs or waits."""
 
 
 @contextmanager
