@@ -283,7 +283,7 @@ def test_what_close_leaves_to_an_attempt_in_progress_is_closed_when_it_ends(
         go_on.wait(60)
         return [passage.text]
 
-    monkeypatch.setattr("hindsight_integrations.durable.replayer._LAST_ATTEMPT", 0.01)
+    monkeypatch.setattr("hindsight_integrations.durable.replayer._CLOSE_TIMEOUT", 0.01)
     durable = DurableRetain(lambda: opened(folder, extractor=slow), queue, patience=0.01)
     durable.retain("b", "Boat 0 is red.")
     assert begun.wait(60)

@@ -158,7 +158,7 @@ def test_a_broken_store_is_an_outage_too(folder: Path, root: Path) -> None:
 def test_a_store_that_does_not_answer_costs_its_deadline_once(
     folder: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hindsight_integrations.durable.durable_retain._OPENING", 0.1)
+    monkeypatch.setattr("hindsight_integrations.durable.durable_retain._OPENING_TIMEOUT", 0.1)
     hanging = threading.Event()
 
     def hang() -> Hindsight:
