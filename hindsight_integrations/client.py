@@ -231,13 +231,13 @@ class Hindsight(OpenedMemory):
         """
         started = time.perf_counter()
         validation.bank_id(bank_id)
-        stamp = Item(
+        shared = Item(
             "", context=context, metadata=metadata, tags=tags, update_mode=update_mode, scope=scope
         )
         submission = conversation_submission(
             messages,
             session=session,
-            stamp=stamp,
+            shared=shared,
             max_chars=self._runtime.settings.max_content_chars,
             zone=self._runtime.settings.zone,
         )

@@ -157,13 +157,34 @@ OUTAGES = (
 """Errors of a store that can take and answer nothing at all, whatever it is given."""
 
 
-# Errors as JSON, for results and services
+# Errors as JSON and as HTTP status, for results and services
 
 
 def error_content(error: BaseException) -> dict[str, object]:
     """Return an error as a JSON object: its type, its message, and a model error's tokens."""
     tokens = {"tokens": error.tokens} if isinstance(error, ModelError) and error.tokens else {}
     return {"type": type(error).__name__, "message": str(error), **tokens}
+
+
+_HTTP_STATUS: tuple[tuple[type[HindsightError], int], ...] = (
+    (ContentTooLargeError, 413),
+    (InvalidInputError, 400),
+    (AccessDeniedError, 403),
+    (NotFoundError, 404),
+    (ConflictError, 409),
+    (EmbedderMismatchError, 409),
+    (GuardError, 422),
+    (MissingExtraError, 501),
+    (ModelError, 503),
+    (StoreError, 503),
+    (ClosedError, 503),
+)
+"""HTTP status of each class of errors; a class stands before its base class."""
+
+
+def http_status(error: BaseException) -> int:
+    """Return the HTTP status that reports an error; 500 for one of another package."""
+    return next((status for kind, status in _HTTP_STATUS if isinstance(error, kind)), 500)
 
 
 def error_of(content: object) -> Exception:

@@ -16,15 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hindsight_integrations.assembly import assemble, embedder_identity
 from hindsight_integrations.errors import ForkedError, HindsightError, InvalidInputError
 from hindsight_integrations.forks import unpickling
 from hindsight_integrations.namespaces.purging import purge_in_background
-from hindsight_integrations.runtime import (
-    UNCHANGED,
-    Runtime,
-    assemble,
-    embedder_stamp,
-)
+from hindsight_integrations.runtime import UNCHANGED, Runtime
 from hindsight_integrations.settings import Settings, variable
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
 from hindsight_integrations.stores.servers import IN_MEMORY, embedded_in
@@ -152,18 +148,21 @@ def _hold(
 
 def _work_in_background(runtime: Runtime) -> None:
     purge_in_background(runtime)
-    if pause := runtime.use.pause:
-        signing = partial(_keep_signing, weakref.ref(runtime), runtime.closing, pause)
-        runtime.in_background(signing, "hindsight-index-use")
+    if pause := runtime.index_lease.renewal_seconds:
+        renewing = partial(_keep_renewing, weakref.ref(runtime), runtime.closing, pause)
+        runtime.in_background(renewing, "hindsight-index-lease")
 
 
-def _keep_signing(reference: weakref.ref[Runtime], closing: threading.Event, pause: float) -> None:
-    """Give signs of life until another index has taken the place of the runtime's, or `close`.
+def _keep_renewing(reference: weakref.ref[Runtime], closing: threading.Event, pause: float) -> None:
+    """Renew the lease of the index until another index has replaced it, or until `close`.
 
     The thread keeps no runtime alive that nobody closed.
     """
-    while not closing.wait(pause) and (runtime := reference()) and not runtime.use.ended:
-        runtime.note_index_use()
+    while not closing.wait(pause):
+        runtime = reference()
+        if runtime is None or runtime.index_lease.is_released:
+            return
+        runtime.renew_index_lease()
         del runtime
 
 
@@ -179,7 +178,7 @@ def _adapt(runtime: Runtime, before: Arguments, given: Arguments) -> Arguments:
         differs = "other settings"
     elif (
         given.embedder is not before.embedder
-        and embedder_stamp(given.embedder, given.settings) != runtime.stamp
+        and embedder_identity(given.embedder, given.settings) != runtime.embedder_identity
     ):
         differs = "another embedder"
     elif given.before_retain is not None and given.before_retain != before.before_retain:

@@ -1,18 +1,15 @@
-"""The parts of one client: stores, models, locks and background work, and how they are built."""
+"""The parts of one client: stores, models, locks and background work."""
 
 from __future__ import annotations
 
 import logging
-import os
 import secrets
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
 
-from hindsight_integrations import validation
 from hindsight_integrations.errors import (
     BankExistsError,
     BankNotFoundError,
@@ -24,16 +21,12 @@ from hindsight_integrations.errors import (
     StoreUnavailableError,
 )
 from hindsight_integrations.models import Bank, MemoryType
-from hindsight_integrations.nlp.encoders import encoder_for
 from hindsight_integrations.nlp.llm import StructuredModel, as_model
 from hindsight_integrations.nlp.minilm import bundled
-from hindsight_integrations.nlp.spacy_pipeline import Pipeline
 from hindsight_integrations.nlp.text_encoder import StandInEmbedder, TextEncoder
-from hindsight_integrations.nlp.tokens import Tokenizer, as_tokenizer
+from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.recall.dependencies import (
-    COMPUTE_SLOTS,
-    SERVED_SLOTS,
     RecallDependencies,
 )
 from hindsight_integrations.recall.parameters import parameters_for
@@ -47,17 +40,14 @@ from hindsight_integrations.reflect.opinions import OpinionRules
 from hindsight_integrations.reflect.rules import RuleConsolidator
 from hindsight_integrations.reflect.worker import Worker
 from hindsight_integrations.retain.document_diff import RetainDependencies
-from hindsight_integrations.retain.extraction import Extractor, SentenceExtractor
-from hindsight_integrations.retain.extractors import as_extractor
+from hindsight_integrations.retain.extraction import Extractor
+from hindsight_integrations.retain.extractors import extractor_for
 from hindsight_integrations.retain.guard import as_guards
-from hindsight_integrations.retain.llm_extraction import LLMExtractor
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores import sync
-from hindsight_integrations.stores.base import EmbedderStamp, GraphStore, StoredBank, VectorIndex
-from hindsight_integrations.stores.common import is_unfinished
+from hindsight_integrations.stores.base import EmbedderIdentity, GraphStore, StoredBank, VectorIndex
 from hindsight_integrations.stores.deadline import limited
-from hindsight_integrations.stores.index_use import IndexUse
-from hindsight_integrations.stores.servers import embedded_in, open_stores
+from hindsight_integrations.stores.index_lease import IndexLease
 
 log = logging.getLogger("hindsight_integrations")
 
@@ -102,7 +92,7 @@ class Runtime:
         *,
         graph: GraphStore,
         index: VectorIndex,
-        use: IndexUse,
+        index_lease: IndexLease,
         encoder: TextEncoder,
         extractor: object | None,
         tokenizer: Tokenizer,
@@ -115,7 +105,7 @@ class Runtime:
     ) -> None:
         self.graph = graph
         self.index = index
-        self.use = use
+        self.index_lease = index_lease
         self.encoder = encoder
         self.settings = settings
         self.tokenizer = tokenizer
@@ -151,7 +141,7 @@ class Runtime:
             calibration=parameters.calibration, turns=computing,
         )  # fmt: skip
         self.retaining = RetainDependencies(
-            graph, index, encoder, _extractor(extractor, model, settings, tokenizer), tokenizer,
+            graph, index, encoder, extractor_for(extractor, model, settings, tokenizer), tokenizer,
             settings, self.lock, self.flush, self.recalling.alongside, as_guards(before_retain),
         )  # fmt: skip
         rules, opinion_rules = RuleConsolidator(), OpinionRules()
@@ -177,9 +167,9 @@ class Runtime:
         return self.retaining.extractor
 
     @property
-    def stamp(self) -> EmbedderStamp:
+    def embedder_identity(self) -> EmbedderIdentity:
         """Identity of the embedder: new banks get it, existing ones must have it."""
-        return EmbedderStamp(self.encoder.embedder.id, self.encoder.embedder.dimension)
+        return EmbedderIdentity(self.encoder.embedder.id, self.encoder.embedder.dimension)
 
     @property
     def is_closed(self) -> bool:
@@ -235,7 +225,7 @@ class Runtime:
 
     def fits(self, bank: StoredBank) -> bool:
         """Return True if the bank's vectors come from this embedder."""
-        return bank.embedder == self.stamp
+        return bank.embedder == self.embedder_identity
 
     def removing_from(self, bank: StoredBank) -> tuple[RetainDependencies, ReflectDependencies]:
         """Return the dependencies of removing memories of a bank, whichever embedder it has.
@@ -256,12 +246,12 @@ class Runtime:
         return self._known.get(bank_id) or self.bank(bank_id)
 
     def _own(self, stored: StoredBank) -> StoredBank:
-        bank_id = stored.bank.id
+        bank_id, used = stored.bank.id, self.embedder_identity
         if not self.fits(stored):
             raise EmbedderMismatchError(
                 f"the vectors of bank {bank_id!r} come from {stored.embedder.id!r} "
                 f"({stored.embedder.dimension} dimensions), but this client embeds with "
-                f"{self.stamp.id!r} ({self.stamp.dimension}); open it with that embedder, or "
+                f"{used.id!r} ({used.dimension}); open it with that embedder, or "
                 f"call maintenance.reindex({bank_id!r}) to recompute them"
             )
         return stored
@@ -272,7 +262,7 @@ class Runtime:
             return self.bank(bank_id)
         except BankNotFoundError:
             try:
-                return self.graph.create_bank(Bank(bank_id), self.stamp)
+                return self.graph.create_bank(Bank(bank_id), self.embedder_identity)
             except BankExistsError:  # another thread was quicker
                 return self.bank(bank_id)
 
@@ -330,8 +320,8 @@ class Runtime:
             return sync.FlushReport(more=True)
         try:
             try:
-                if self.use.refused:  # the work is that of the processes with the other index
-                    raise StoreError(self.use.refused)
+                if self.index_lease.refused:  # processes with the other index do the work
+                    raise StoreError(self.index_lease.refused)
                 report = sync.flush(
                     self.graph, self.index, bank_key=bank_key, batch=page, proceed=proceed
                 )
@@ -354,7 +344,7 @@ class Runtime:
         """
         if replaced:
             sync.empty(self.index)
-            self.use.emptied()
+            self.index_lease.mark_emptied()
         lacking = sync.lacking(self.graph, self.index, at_all=replaced)
         if shared:
             self.behind = bool(lacking) or bool(self.graph.pending_vectors(1))
@@ -368,11 +358,11 @@ class Runtime:
             sync.fill(self.graph, lacking)
             self._flush(None, _times(PAGES - 1))
 
-    def note_index_use(self) -> None:
-        """Give a sign of life to other processes; fill an index that is no longer what it was."""
+    def renew_index_lease(self) -> None:
+        """Renew the lease of the index; fill the index again if it was replaced or emptied."""
         try:
             with limited(each=self.settings.arm_timeout):
-                if self.use.note():
+                if self.index_lease.renew():
                     self.bring_in_step(shared=True, replaced=True)
         except InvalidInputError as error:
             log.error("%s", error)
@@ -526,7 +516,7 @@ class Runtime:
             given = self._extractor_given if extractor is UNCHANGED else extractor
             chosen = self.retaining.extractor
             if extractor is not UNCHANGED or (llm is not UNCHANGED and given is None):
-                chosen = _extractor(given, model, self.settings, self.tokenizer)
+                chosen = extractor_for(given, model, self.settings, self.tokenizer)
             recalling = self.recalling
             if reranker is not UNCHANGED:
                 recalling = replace(
@@ -564,7 +554,7 @@ class Runtime:
                 thread.join(BACKGROUND_SECONDS)
         self._executor.shutdown(wait=True, cancel_futures=True)
         with limited(each=self.settings.arm_timeout):
-            self.use.end()
+            self.index_lease.release()
         try:
             self.index.close()
         finally:
@@ -578,121 +568,3 @@ def _times(count: int) -> Callable[[], bool]:
     """Return a function that returns True so many times, and then False."""
     left = iter(range(count))
     return lambda: next(left, None) is not None
-
-
-def assemble(
-    *,
-    path: str | os.PathLike[str] | None,
-    graph: GraphStore | str | None,
-    vectors: VectorIndex | str | None,
-    embedder: object | None,
-    reranker: object | None,
-    extractor: object | None,
-    llm: object | None,
-    settings: Settings,
-    before_retain: object | None,
-) -> tuple[str, Runtime]:
-    """Build the runtime; return a description of where the memory is, and the runtime.
-
-    Raises:
-        InvalidInputError: the parts given do not make a memory.
-        StoreError: a store cannot be opened.
-    """
-    if path is None and (graph is None or vectors is None):
-        raise InvalidInputError(
-            "nowhere to store memories; give a folder, as in Hindsight('./memories'), or call "
-            "Hindsight.in_memory()"
-        )
-    if not isinstance(settings, Settings):
-        raise InvalidInputError(
-            f"settings is {validation.shown(settings)}; give a Settings, as in "
-            "Settings(max_tokens=2048)"
-        )
-    encoder = encoder_for(embedder, settings.models_path)
-    tokenizer = as_tokenizer("cl100k_base")
-    model = None if llm is None else as_model(llm)
-    # A part that cannot be used is refused before any store is opened.
-    _extractor(extractor, model, settings, tokenizer)
-    reranker_given(reranker)
-    as_guards(before_retain)
-    with ExitStack() as opened:
-        where, store, index = open_stores(path, graph, vectors, opened, durable=settings.durable)
-        use = IndexUse(store, index, locked=graph is None and vectors is None)
-        opened.callback(use.end)
-        replaced = use.note()
-        runtime = Runtime(
-            graph=store,
-            index=index,
-            use=use,
-            encoder=encoder,
-            extractor=extractor,
-            tokenizer=tokenizer,
-            settings=settings,
-            reranker=reranker,
-            model=model,
-            before_retain=before_retain,
-            release=opened.pop_all().close,
-            computing=threading.Semaphore(
-                COMPUTE_SLOTS if graph is None and vectors is None else SERVED_SLOTS
-            ),
-        )
-    try:
-        if embedded_in(path) and graph is None and vectors is None:
-            _remove_unfinished_imports(runtime)
-        runtime.bring_in_step(shared=isinstance(vectors, str), replaced=replaced)
-        runtime.purge_deleted()  # left by a deletion that was interrupted
-        runtime.reflect_on_leftovers()
-    except BaseException:
-        use.end()  # nobody will close it
-        raise
-    return where, runtime
-
-
-def _remove_unfinished_imports(runtime: Runtime) -> None:
-    """Delete what imports stored that ended with their process; this one owns the folder."""
-    for left in runtime.graph.list_banks(importing=True):
-        if not is_unfinished(left):
-            log.warning(
-                "bank %r is wrongly marked as an interrupted import: run the doctor",
-                left.bank.id,
-            )
-            continue
-        runtime.delete_bank(left)
-        log.warning(
-            "the remains of an interrupted import of bank %r were removed: import it again",
-            left.importing,
-        )
-
-
-def embedder_stamp(embedder: object | None, settings: Settings) -> EmbedderStamp:
-    """Return the identity of an embedder, as it is given to `Hindsight`."""
-    chosen = encoder_for(embedder, settings.models_path).embedder
-    return EmbedderStamp(chosen.id, chosen.dimension)
-
-
-def _extractor(
-    extractor: object | None,
-    model: StructuredModel | None,
-    settings: Settings,
-    tokenizer: Tokenizer,
-) -> Extractor:
-    if extractor is not None:
-        return as_extractor(extractor)
-    if model is not None:
-        return LLMExtractor(
-            model,
-            fact_tokens=settings.fact_tokens,
-            hemisphere=settings.hemisphere,
-            tokenizer=tokenizer,
-        )
-    return SentenceExtractor(
-        count=tokenizer.count,
-        fact_tokens=settings.fact_tokens,
-        pipeline=_bundled_pipeline(),
-        hemisphere=settings.hemisphere,
-    )
-
-
-@cache
-def _bundled_pipeline() -> Pipeline:
-    return Pipeline()

@@ -31,7 +31,7 @@ LEVELS = [
     {"reflect", "migration"},
     {"runtime"},
     {"export_import"},
-    {"namespaces"},
+    {"namespaces", "assembly"},
     {"opening", "remote"},
     {"opened"},
     {"client"},

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hindsight_integrations.nlp import minilm
-from hindsight_integrations.runtime import _bundled_pipeline
+from hindsight_integrations.retain.extractors import bundled_pipeline
 
 # Both load at first use, not here.
 MINILM = minilm.bundled()
-PIPELINE = _bundled_pipeline()
+PIPELINE = bundled_pipeline()

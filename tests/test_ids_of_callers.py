@@ -233,9 +233,9 @@ def test_an_import_left_unfinished_is_reported_and_goes_with_the_id_it_was_for(
     engine.retain("alice", "Alice lives in Porto.")
     assert engine.wait_idle(60)
     engine.banks.export("alice", file)
-    graph, stamp = engine.runtime.graph, engine.runtime.stamp
+    graph, embedder_identity = engine.runtime.graph, engine.runtime.embedder_identity
     for number, target in enumerate(("bob", "carol")):
-        graph.create_bank(Bank(f"{UNFINISHED}{number}"), stamp, importing=target)
+        graph.create_bank(Bank(f"{UNFINISHED}{number}"), embedder_identity, importing=target)
     found = engine.maintenance.doctor().findings
     assert [(each.problem, each.repaired) for each in found] == [
         ("the import of 'bob' was not finished", False),

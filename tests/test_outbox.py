@@ -78,8 +78,8 @@ def opened(graph: SqliteGraph, index: Index, **settings: object) -> Iterator[Hin
 
 def store(graph: SqliteGraph, memory: Hindsight, bank: str, count: int = WAITING) -> str:
     """Store memories as another process does that has no index; return the bank's key."""
-    key = graph.create_bank(Bank(bank), memory.runtime.stamp).key
-    vectors = unit_vectors(count, 0, dimension=memory.runtime.stamp.dimension)
+    key = graph.create_bank(Bank(bank), memory.runtime.embedder_identity).key
+    vectors = unit_vectors(count, 0, dimension=memory.runtime.embedder_identity.dimension)
     records = tuple(
         MemoryRecord(
             Memory(f"m{n}", bank, f"The crane lifts crate {n}."),

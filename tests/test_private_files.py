@@ -147,7 +147,7 @@ def test_what_a_killed_import_stored_is_removed_at_the_next_opening(
 ) -> None:
     with Hindsight(folder, settings=QUIET) as memory:
         graph = memory.runtime.graph
-        graph.create_bank(Bank("import-x"), memory.runtime.stamp, importing="alice")
+        graph.create_bank(Bank("import-x"), memory.runtime.embedder_identity, importing="alice")
         memory.retain("b", "The kettle is red.")
     with caplog.at_level(logging.WARNING), Hindsight(folder, settings=QUIET) as memory:
         assert memory.runtime.graph.list_banks(importing=True) == []

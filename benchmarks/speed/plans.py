@@ -22,7 +22,7 @@ from hindsight_integrations.models import Bank, MemoryType, TimeSpan
 from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
     ChangeSet,
-    EmbedderStamp,
+    EmbedderIdentity,
     EntityMerge,
     EntityNames,
     MemoryFilter,
@@ -106,7 +106,7 @@ class Asked:
 
 def fill(graph: Neo4jGraph, memories: int) -> None:
     """Make the bank, past the rules of the store, which would take an hour."""
-    graph.create_bank(Bank(BANK), EmbedderStamp("none", DIMENSION))
+    graph.create_bank(Bank(BANK), EmbedderIdentity("none", DIMENSION))
     database = graph._database
     words = [indexed([f"w{n}", "often"]) for n in range(500)]
     vector = np.eye(1, DIMENSION, dtype=np.float32).tobytes()

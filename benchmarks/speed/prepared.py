@@ -36,7 +36,7 @@ from hindsight_integrations.nlp.minilm import MemoryMiniLM, bundled
 from hindsight_integrations.nlp.text_encoder import EncodedText, TextEncoder
 from hindsight_integrations.retain.enrichment import indexed_of, record_of
 from hindsight_integrations.retain.links import temporal_links
-from hindsight_integrations.stores.base import ChangeSet, EmbedderStamp, MemoryRecord
+from hindsight_integrations.stores.base import ChangeSet, EmbedderIdentity, MemoryRecord
 
 SEMANTIC_LINKS = 10
 """Semantic links a memory: as many as retaining makes of real conversation."""
@@ -58,7 +58,7 @@ def prepare(memory: Hindsight, bank_id: str, turns: int) -> None:
     """Write a bank of so many turns to the stores of a memory."""
     writer = _Writer(bank_id, _stock())
     graph = memory.runtime.graph
-    graph.create_bank(Bank(bank_id), EmbedderStamp(MemoryMiniLM.id, MemoryMiniLM.dimension))
+    graph.create_bank(Bank(bank_id), EmbedderIdentity(MemoryMiniLM.id, MemoryMiniLM.dimension))
     written = sessions(turns)
     while batch := list(islice(written, _BATCH)):
         graph.apply(writer.changes(batch))

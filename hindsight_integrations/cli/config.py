@@ -38,7 +38,7 @@ VARIABLES = ("HINDSIGHT_", "NEO4J_", "CHROMA_")
 """Beginnings of the variables that the table `environment` sets."""
 
 PARTS = ("path", "graph", "vectors", "embedder", "model_dir", "models_path")
-"""Variables beside those of the settings, without the beginning and in small letters."""
+"""Variables in addition to those of the settings, without the prefix and in lower case."""
 
 Defaults: TypeAlias = dict[str, Any]
 """Defaults of options by parameter name; of a group, those of its commands by name."""

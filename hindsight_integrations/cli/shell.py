@@ -70,7 +70,7 @@ def shell(job: Job, context: typer.Context) -> Output:
 
 
 def _command(root: Any, words: list[str], line: str) -> list[str]:
-    """Return the command that a line stands for."""
+    """Return the command that a line means."""
     if words == ["help"]:
         return ["--help"]
     return words if words[0] in root.commands else ["recall", "--", line]

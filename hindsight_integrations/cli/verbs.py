@@ -121,22 +121,32 @@ def retain(
     else:
         if document is not None and len(items) > 1:
             raise typer.BadParameter("--document is the id of one text, but several were given")
-        memory = job.memory
-        with job.screen.progress("Retaining") as report:
-            result = memory.retain_many(
-                job.bank, [{**shared, **single, **item} for item in items], progress=report
-            )
-        if len(items) == len(result.failed) == 1:
-            raise result.failed[0].error
+        result = _retain_texts(job, [{**shared, **single, **item} for item in items])
     gone = _gone(job, items) if folder is not None and items else []
     told = _pruned(job, items, gone) if prune else _not_in_folder(gone)
     warnings = told + [
         f"item {item.index + 1} was not stored: {item.error}" for item in result.failed
     ]
     code = 1 if result.failed else 0
-    if not (dated and (file or folder)):
-        return Output(result, tables.retained(result), warnings, code)
-    dates = _dates(items)
+    if dated and (file or folder):
+        return _with_dates(result, _dates(items), warnings, code)
+    return Output(result, tables.retained(result), warnings, code)
+
+
+def _retain_texts(job: Job, items: Sequence[inputs.Record]) -> RetainResult:
+    """Retain texts; raise the error of a single one that failed."""
+    memory = job.memory
+    with job.screen.progress("Retaining") as report:
+        result = memory.retain_many(job.bank, items, progress=report)
+    if len(items) == len(result.failed) == 1:
+        raise result.failed[0].error
+    return result
+
+
+def _with_dates(
+    result: RetainResult, dates: Mapping[str, FileDate], warnings: list[str], code: int
+) -> Output:
+    """Return the output of retained files, with the date of each."""
     shown = {name: {"date": date.timestamp, "from": date.source} for name, date in dates.items()}
     drawing = Group(tables.retained(result), tables.file_dates(dates))
     data = {**cast(dict[str, object], jsonable(result)), "dates": shown}

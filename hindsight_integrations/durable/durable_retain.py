@@ -32,10 +32,10 @@ from hindsight_integrations.settings import Settings
 PATIENCE = 10.0
 """Seconds that a call waits for its store before it returns with the retain still queued."""
 
-_ANSWER = 2.0
+_PROBE_TIMEOUT = 2.0
 """Seconds that an open memory has to answer whether it is there."""
 
-_OPENING = 30.0
+_OPENING_TIMEOUT = 30.0
 """Seconds that a memory has to open, its models included."""
 
 
@@ -110,7 +110,9 @@ class DurableRetain(ContextManaged):
         self._max_chars, self._zone = given.max_content_chars, given.zone
         self._patience = patience
         self._queue = ReplayQueue(queue)
-        self._replayer = Replayer(self._queue, self._send, self._ask, backoff or Backoff())
+        self._replayer = Replayer(
+            self._queue, self._send, self._check_storage, backoff or Backoff()
+        )
         if self._memory is not None:
             self._memory.probes["queue"] = self._probe
         forks.watch(self._opening)
@@ -190,11 +192,11 @@ class DurableRetain(ContextManaged):
 
         See `Hindsight.retain_messages` for the arguments, and `retain` for the errors.
         """
-        stamp = Item(
+        shared = Item(
             "", context=context, metadata=metadata, tags=tags, update_mode=update_mode, scope=scope
         )
         submission = conversation_submission(
-            messages, session=session, stamp=stamp, max_chars=self._max_chars, zone=self._zone
+            messages, session=session, shared=shared, max_chars=self._max_chars, zone=self._zone
         )
         return self._retain(bank_id, submission)
 
@@ -239,7 +241,7 @@ class DurableRetain(ContextManaged):
         Raises:
             HindsightError: the check failed for another reason than an outage.
         """
-        return self._replayer.is_available(_ANSWER if self._memory else _OPENING)
+        return self._replayer.is_available(_PROBE_TIMEOUT if self._memory else _OPENING_TIMEOUT)
 
     def note_failure(self, error: Exception) -> bool:
         """Return True if an error means that the memory is unavailable, and record the outage.
@@ -330,7 +332,7 @@ class DurableRetain(ContextManaged):
             return False, str(error)
         return state.ok, str(state)
 
-    def _ask(self) -> None:
+    def _check_storage(self) -> None:
         self.memory.storage.check()
 
     def _send(self, operations: Sequence[Operation]) -> RetainResult:

@@ -104,7 +104,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A retain that failed for its own fault, kept until it is requeued or discarded.
+    """A retain that failed permanently, kept until it is requeued or discarded.
 
     `reason` is the error; `written` the submission as JSON, so that its text can be saved.
     """
@@ -126,7 +126,7 @@ class Extent(NamedTuple):
     set_aside: int
 
 
-def together(operations: Sequence[Operation], key: Callable[[Operation], object]) -> int:
+def batch_length(operations: Sequence[Operation], key: Callable[[Operation], object]) -> int:
     """Count the leading operations that may be stored in one transaction.
 
     They are of one bank and one `key`, and no two of them of the same document.
@@ -223,7 +223,7 @@ class ReplayQueue:
     # Dead letters
 
     def set_aside(self, operation: Operation, reason: str) -> None:
-        """Take an operation out of the order and keep it, so that those behind it can go on."""
+        """Move an operation from the queue to the dead letters, so that the next can be sent."""
         with self._writing() as cursor:
             cursor.execute(
                 f"INSERT INTO set_aside ({_COLUMNS}, set_aside_at, reason) "
@@ -268,7 +268,7 @@ class ReplayQueue:
             raise ClosedError(f"the queue {str(self.path)!r} was closed; open it again")
 
     def after_fork(self) -> None:
-        """Let go of the parent's connection and locks, in a process that was forked."""
+        """Give up the parent's connection and locks, in a process that was forked."""
         self.forked = True
         self._guard = threading.Lock()
         forks.never_free(self._connection)

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import within
-from hindsight_integrations.durable.queue import Operation, ReplayQueue, together
+from hindsight_integrations.durable.queue import Operation, ReplayQueue, batch_length
 from hindsight_integrations.errors import (
     OUTAGES,
     ConflictError,
@@ -37,20 +37,20 @@ log = logging.getLogger("hindsight_integrations")
 Send: TypeAlias = Callable[[Sequence[Operation]], RetainResult]
 """Stores operations of one bank in one transaction, skipping those already applied."""
 
-BATCH = 64
+BATCH_SIZE = 64
 """Retains sent in one transaction, at most: what `retain_many` stores at once."""
 
-TRIES = 5
-"""Attempts for a retain whose failure may or may not be its own fault."""
+MAX_ATTEMPTS = 5
+"""Attempts for a retain whose failure may or may not be permanent."""
 
-LOOK = 1.0
+POLL_SECONDS = 1.0
 """Seconds between reads of the queue for what other processes added."""
 
-_LAST_ATTEMPT = 10.0
+_CLOSE_TIMEOUT = 10.0
 """Seconds that `close` gives an attempt in progress to end."""
 
-RECENT = 5.0
-"""Seconds for which an answer of the store counts: until then it is not asked for another."""
+ANSWER_VALID_SECONDS = 5.0
+"""Seconds for which an answer of the store is taken as its state, before it is asked again."""
 
 _DOUBLINGS = 60
 """Cap of the exponent: the wait is `longest` long before, and 2.0**60 is still a float."""
@@ -87,25 +87,25 @@ class Backoff:
         return chance * self.ceiling(failures)
 
 
-class Fault(Enum):
+class FailureCause(Enum):
     """Cause of a failed retain; decides whether it is sent again or set aside."""
 
-    AWAY = "away"
+    OUTAGE = "outage"
     """The store can take no retain at all: send again until it can."""
-    OWN = "own"
+    PERMANENT = "permanent"
     """The retain fails each time, until someone corrects it or the bank."""
-    UNCLEAR = "unclear"
-    """A model, another writer or a bug: send `TRIES` times, then treat as its own."""
+    UNKNOWN = "unknown"
+    """A model, another writer or a bug: send `MAX_ATTEMPTS` times, then treat as permanent."""
 
 
-_OWN = (InvalidInputError, NotFoundError, ConflictError, EmbedderMismatchError)
+_PERMANENT = (InvalidInputError, NotFoundError, ConflictError, EmbedderMismatchError)
 
 
-def classify_error(error: Exception) -> Fault:
+def classify_error(error: Exception) -> FailureCause:
     """Return the cause of `error`, raised by a retain."""
     if isinstance(error, OUTAGES):
-        return Fault.AWAY
-    return Fault.OWN if isinstance(error, _OWN) else Fault.UNCLEAR
+        return FailureCause.OUTAGE
+    return FailureCause.PERMANENT if isinstance(error, _PERMANENT) else FailureCause.UNKNOWN
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ class Call:
         operations: all retains of the call.
         waiting: numbers of those still queued.
         results: of those stored, one for each transaction.
-        refused: by number, the errors of those that failed for their own fault.
+        refused: by number, the errors of those that failed permanently.
     """
 
     operations: tuple[Operation, ...]
@@ -132,7 +132,7 @@ class ReplayState:
     Attributes:
         waiting: retains on disk that are not stored yet.
         oldest: when the first of them was queued.
-        set_aside: retains that failed for their own fault.
+        set_aside: retains that failed permanently.
         sending: True if this process sends; else another that has the queue open does.
         failures: failed attempts in a row.
         next_attempt: when the store is tried again, after a failure.
@@ -189,19 +189,19 @@ class Replayer:
         self._send = send
         self._probe = probe
         self._backoff = backoff
-        self._turn = threading.Condition()  # guards everything below
+        self._condition = threading.Condition()  # guards everything below
         self._calls: dict[int, Call] = {}
         self._sending = queue.claim()
         self._closing = False
         self._ended = False
         self._finish: Callable[[], None] | None = None
-        self._prompt = True  # the last attempt succeeded in time: callers may wait
-        self._away = False
-        self._answered_at = -RECENT
+        self._is_responsive = True  # the last attempt succeeded in time: callers wait for theirs
+        self._is_outage = False
+        self._answered_at = -ANSWER_VALID_SECONDS
         self._failures = 0
-        self._doubts = 0
-        self._limit = BATCH
-        self._due = 0.0
+        self._unknown_failures = 0
+        self._batch_limit = BATCH_SIZE
+        self._next_attempt_at = 0.0
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="hindsight-replay", daemon=True)
         self._thread.start()
@@ -209,42 +209,42 @@ class Replayer:
     def submit(self, bank_id: str, submissions: Sequence[Submission], patience: float) -> Call:
         """Queue submissions, and wait at most `patience` seconds until they are stored.
 
-        Returns at once while the store is away or slow, or if another process sends.
+        Returns at once during an outage, while the store is slow, or if another process sends.
 
         Raises:
             StoreError: the queue cannot be written; nothing was queued.
         """
-        with self._turn:
+        with self._condition:
             added = self._queue.add(bank_id, submissions)
             call = Call(added, {operation.number for operation in added})
-            self._turn.notify_all()
-            if self._sending and self._prompt and not self._closing and not self._ended:
+            self._condition.notify_all()
+            if self._sending and self._is_responsive and not self._closing and not self._ended:
                 self._calls |= dict.fromkeys(call.waiting, call)
                 try:
-                    if not self._turn.wait_for(lambda: self._is_over(call), patience):
-                        self._prompt = False
+                    if not self._condition.wait_for(lambda: self._is_finished(call), patience):
+                        self._is_responsive = False
                 finally:
-                    self._leave(call)
+                    self._stop_waiting(call)
         return call
 
     def drain(self, timeout: float) -> bool:
         """Send at once, for at most `timeout` seconds; True if the store has all that waited."""
         until = time.monotonic() + timeout
-        with self._turn:
-            self._due = 0.0
-            self._turn.notify_all()
-            while self._queue.extent().waiting or self._away:
+        with self._condition:
+            self._next_attempt_at = 0.0
+            self._condition.notify_all()
+            while self._queue.extent().waiting or self._is_outage:
                 left = until - time.monotonic()
                 if left <= 0 or self._closing or self._ended:
                     return False
-                self._turn.wait(min(left, LOOK))
+                self._condition.wait(min(left, POLL_SECONDS))
         return True
 
     def state(self) -> ReplayState:
         """Return the state of the queue and of its sender."""
         extent = self._queue.extent()
-        with self._turn:
-            left = self._due - time.monotonic()
+        with self._condition:
+            left = self._next_attempt_at - time.monotonic()
             return ReplayState(
                 waiting=extent.waiting,
                 oldest=extent.oldest,
@@ -253,14 +253,14 @@ class Replayer:
                 failures=self._failures,
                 next_attempt=utc_now() + timedelta(seconds=left) if left > 0 else None,
                 last_error=validation.well_formed(str(self._error)) if self._error else None,
-                away=self._away,
+                away=self._is_outage,
                 stopped=self._ended and not self._closing,
             )
 
     def is_available(self, deadline: float) -> bool:
         """Return True if the store answers, asking it unless it just did.
 
-        A store known to be away is not asked here: the thread does it, with backoff.
+        During a known outage it is not asked here: the thread does so, with backoff.
 
         Args:
             deadline: seconds that it has to answer.
@@ -269,10 +269,10 @@ class Replayer:
             ClosedError: the queue was closed, or opened before this process was forked.
         """
         self._queue.check_open()
-        with self._turn:
-            if self._away:
+        with self._condition:
+            if self._is_outage:
                 return False
-            if time.monotonic() - self._answered_at < RECENT:
+            if time.monotonic() - self._answered_at < ANSWER_VALID_SECONDS:
                 return True
         try:
             within(deadline, self._probe)
@@ -283,46 +283,46 @@ class Replayer:
             if not self.note_failure(error):
                 raise
             return False
-        with self._turn:
+        with self._condition:
             self._answered_at = time.monotonic()
         return True
 
     def note_failure(self, error: Exception) -> bool:
-        """Return True if an error of a reader means that the store is away, and count it so."""
-        is_away = classify_error(error) is Fault.AWAY
-        with self._turn:
-            if is_away and not self._away:
-                self._put_off(error, away=True)
-        return is_away
+        """Return True if an error of a reader means an outage of the store, and record it."""
+        is_outage = classify_error(error) is FailureCause.OUTAGE
+        with self._condition:
+            if is_outage and not self._is_outage:
+                self._postpone(error, outage=True)
+        return is_outage
 
     def close(self, finish: Callable[[], None]) -> None:
         """Stop sending, and call `finish`: now, or when the attempt in progress has ended.
 
         The attempt has ten seconds to end before this returns; later the thread calls `finish`.
         """
-        with self._turn:
+        with self._condition:
             self._closing = True
             self._calls.clear()
-            self._turn.notify_all()
-        self._thread.join(_LAST_ATTEMPT)
-        with self._turn:
+            self._condition.notify_all()
+        self._thread.join(_CLOSE_TIMEOUT)
+        with self._condition:
             if not self._ended:
                 self._finish = finish
                 return
         finish()
 
     def after_fork(self) -> None:
-        """Let go of the parent's lock, in a process that was forked: it may be held for ever."""
-        self._turn = threading.Condition()
+        """Replace the lock in a forked process: the parent may have held it."""
+        self._condition = threading.Condition()
         self._calls.clear()
 
-    # Callers; all below runs with `_turn` held, or takes it
+    # Callers; all below runs with `_condition` held, or takes it
 
-    def _is_over(self, call: Call) -> bool:
-        """Return True if the call waits for nothing any more: stored, refused or given up."""
+    def _is_finished(self, call: Call) -> bool:
+        """Return True if nothing of the call is waited for: all stored, refused or given up."""
         return self._calls.keys().isdisjoint(call.waiting)
 
-    def _leave(self, call: Call) -> None:
+    def _stop_waiting(self, call: Call) -> None:
         for number in call.waiting:
             self._calls.pop(number, None)
 
@@ -340,10 +340,10 @@ class Replayer:
             while not self._closing:
                 self._step_safely()
         finally:
-            with self._turn:
+            with self._condition:
                 self._ended = True
                 self._calls.clear()
-                self._turn.notify_all()
+                self._condition.notify_all()
                 finish = self._finish
             if finish is not None:
                 self._finish_late(finish)
@@ -353,82 +353,82 @@ class Replayer:
         try:
             self._step()
         except HindsightError as error:  # the queue's own file
-            self._put_off(error)
+            self._postpone(error)
         except Exception as error:
             log.exception("unexpected error while sending queued retains")
-            self._put_off(error)
+            self._postpone(error)
 
     def _finish_late(self, finish: Callable[[], None]) -> None:
-        """Close what `close` could not, in its caller's place."""
+        """Call `finish` from the thread, after `close` returned without it."""
         try:
             finish()
         except Exception:
             log.exception("the queue and its memory could not be closed")
 
     def _step(self) -> None:
-        with self._turn:
+        with self._condition:
             if self._closing:
                 return
             batch = self._next_batch()
-            left = self._due - time.monotonic()
-            if not batch and (left > 0 or not self._away):
-                self._turn.wait(LOOK if left <= 0 else min(left, LOOK))
+            left = self._next_attempt_at - time.monotonic()
+            if not batch and (left > 0 or not self._is_outage):
+                self._condition.wait(POLL_SECONDS if left <= 0 else min(left, POLL_SECONDS))
                 return
         if batch:
             self._attempt(batch)
         else:
-            self._look()
+            self._check_availability()
 
-    def _look(self) -> None:
-        """Ask a store that was away, and for which nothing waits, if it is back."""
+    def _check_availability(self) -> None:
+        """Ask a store that had an outage, and for which nothing waits, whether it answers."""
         try:
             self._probe()
         except HindsightError as error:
-            self._put_off(error, away=classify_error(error) is Fault.AWAY)
+            self._postpone(error, outage=classify_error(error) is FailureCause.OUTAGE)
         else:
-            with self._turn:
-                self._answered()
+            with self._condition:
+                self._record_answer()
 
     def _attempt(self, batch: Sequence[Operation]) -> None:
         try:
             result = self._send(batch)
             self._queue.acknowledge(batch)
         except HindsightError as error:
-            self._failed(batch, error)
+            self._record_failure(batch, error)
         except Exception as error:
             log.exception("unexpected error while retaining a queued text")
-            self._failed(batch, error)
+            self._record_failure(batch, error)
         else:
-            self._stored(batch, result)
+            self._record_stored(batch, result)
 
     def _next_batch(self) -> list[Operation]:
         """Return the operations to send now: all of one caller, or all of none."""
         self._sending = self._sending or self._queue.claim()
-        if not self._sending or time.monotonic() < self._due:
+        if not self._sending or time.monotonic() < self._next_attempt_at:
             return []
-        head = self._queue.head(self._limit)
-        return head[: together(head, lambda operation: id(self._calls.get(operation.number)))]
+        head = self._queue.head(self._batch_limit)
+        return head[: batch_length(head, lambda operation: id(self._calls.get(operation.number)))]
 
-    def _stored(self, batch: Sequence[Operation], result: RetainResult) -> None:
-        with self._turn:
+    def _record_stored(self, batch: Sequence[Operation], result: RetainResult) -> None:
+        with self._condition:
             calls = [self._pop_call(operation) for operation in batch]
             if calls[0] is not None:
                 calls[0].results.append(result)
-            self._limit = min(BATCH, 2 * self._limit)
-            self._answered()
+            self._batch_limit = min(BATCH_SIZE, 2 * self._batch_limit)
+            self._record_answer()
 
-    def _failed(self, batch: Sequence[Operation], error: Exception) -> None:
-        fault = classify_error(error)
-        with self._turn:
-            if fault is Fault.AWAY:
-                self._put_off(error, away=True)
+    def _record_failure(self, batch: Sequence[Operation], error: Exception) -> None:
+        cause = classify_error(error)
+        with self._condition:
+            if cause is FailureCause.OUTAGE:
+                self._postpone(error, outage=True)
             elif len(batch) > 1:  # one of them fails: halve the batch until it is found
-                self._limit = len(batch) // 2
-            elif fault is Fault.OWN or self._doubts + 1 == TRIES:
+                self._batch_limit = len(batch) // 2
+            elif cause is FailureCause.PERMANENT or self._unknown_failures + 1 == MAX_ATTEMPTS:
                 self._refuse(batch[0], error)
             else:
-                self._doubts += 1
-                self._put_off(error)
+                self._unknown_failures += 1
+                self._postpone(error)
 
     def _refuse(self, operation: Operation, error: Exception) -> None:
         """Report the error to the caller if it still waits; set the retain aside if not."""
@@ -438,32 +438,32 @@ class Replayer:
             self._queue.set_aside(operation, f"{type(error).__name__}: {error}")
         if call := self._pop_call(operation):
             call.refused[operation.number] = error
-        self._answered()
+        self._record_answer()
 
-    def _answered(self) -> None:
-        """Reset the failure counts: the store was reached, whatever it answered."""
-        if self._away:
+    def _record_answer(self) -> None:
+        """Record that the store was reached, whatever it answered: no failure counts any more."""
+        if self._is_outage:
             log.info("the store is available again")
-        self._prompt = True
-        self._away = False
+        self._is_responsive = True
+        self._is_outage = False
         self._answered_at = time.monotonic()
-        self._failures = self._doubts = 0
+        self._failures = self._unknown_failures = 0
         self._error = None
-        self._turn.notify_all()
+        self._condition.notify_all()
 
-    def _put_off(self, error: Exception, *, away: bool = False) -> None:
+    def _postpone(self, error: Exception, *, outage: bool = False) -> None:
         """Schedule the next attempt, and end the wait of every caller.
 
         An outage is one warning, however many attempts it takes.
         """
-        with self._turn:
-            level = logging.DEBUG if away and self._away else logging.WARNING
-            self._away = away
+        with self._condition:
+            level = logging.DEBUG if outage and self._is_outage else logging.WARNING
+            self._is_outage = outage
             self._failures += 1
             wait = self._backoff.wait(self._failures, random.random())
-            self._due = time.monotonic() + wait
+            self._next_attempt_at = time.monotonic() + wait
             self._error = error
-            self._prompt = False
+            self._is_responsive = False
             self._calls.clear()
-            self._turn.notify_all()
+            self._condition.notify_all()
         log.log(level, "%s; retains stay queued, next attempt in %.1f s", error, wait)

@@ -58,7 +58,7 @@ from hindsight_integrations.models import (
     Source,
 )
 from hindsight_integrations.private import PRIVATE
-from hindsight_integrations.stores.base import EmbedderStamp, EntityNames, MemoryRecord
+from hindsight_integrations.stores.base import EmbedderIdentity, EntityNames, MemoryRecord
 from hindsight_integrations.timespan import with_offset
 from hindsight_integrations.validation import shown
 
@@ -74,7 +74,7 @@ BATCH = 500
 """Memories read, or parts stored, at a time: a few MB."""
 
 PIPE = "-"
-"""Path that stands for standard output, or input."""
+"""Path that means standard output, or input."""
 
 MAX_LINE = 64 * 1024 * 1024
 """Most bytes read as one line: a file of another kind may have no line breaks."""
@@ -95,7 +95,7 @@ class Header:
 
     schema: int
     package: str
-    embedder: EmbedderStamp
+    embedder: EmbedderIdentity
     bank: Bank
 
 

@@ -34,15 +34,13 @@ from hindsight_integrations.stores.base import (
     MEMORY,
     MEMORY_ID,
     MENTAL_MODEL,
+    NO_LIMIT,
     RECORD,
     GraphStore,
     StoredBank,
 )
 from hindsight_integrations.stores.common import is_conclusion
-from hindsight_integrations.stores.soundness import decoding
-
-_ALL = 1 << 31
-"""More memories than a bank has, and more links than a memory."""
+from hindsight_integrations.stores.integrity import decoding_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ def export_bank(
     """Write a bank into a file; see `Banks.export`."""
     started = time.perf_counter()
     key = runtime.stored_bank(validation.bank_id(bank_id)).key
-    with runtime.lock(key), decoding(bank_id), writing(path) as out:
+    with runtime.lock(key), decoding_errors(bank_id), writing(path) as out:
         stored = runtime.stored_bank(bank_id)
         writer = BankWriter(out, Header(SCHEMA, __version__, stored.embedder, stored.bank))
         expected = stored_counts(runtime.graph.bank_stats(bank_id))
@@ -105,7 +103,7 @@ def _stored_parts(graph: GraphStore, bank_id: str) -> Iterator[Part]:
     for ids in batches(conclusions):
         for memory in graph.read(bank_id, MEMORY, ids).values():
             yield Evidence(memory.id, memory.sources)
-    yield from map(Waiting, graph.pending_consolidation(bank_id, _ALL))
+    yield from map(Waiting, graph.pending_consolidation(bank_id, NO_LIMIT))
     for ids in batches(graph.scan(bank_id, MEMORY_ID)):
         yield from _links_from(graph, bank_id, ids)
     yield from graph.scan(bank_id, CHANGE)
@@ -125,7 +123,7 @@ def _entities(graph: GraphStore, bank_id: str) -> Iterator[Entity]:
 
 def _links_from(graph: GraphStore, bank_id: str, ids: list[str]) -> list[Link]:
     position = {memory_id: index for index, memory_id in enumerate(ids)}
-    links = graph.links(bank_id, ids, _ALL, EVERYTHING)
+    links = graph.links(bank_id, ids, NO_LIMIT, EVERYTHING)
     return sorted(
         (link for link in links if link.source_id in position),
         key=lambda link: (position[link.source_id], link.kind, link.target_id),

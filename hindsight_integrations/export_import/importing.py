@@ -86,11 +86,12 @@ def import_bank(
         if merge and runtime.graph.get_bank(bank.id) is not None:
             return _merged(runtime, file, header, bank, contents, end, report, started)
         _check_free(runtime, bank.id)
-        if header.embedder != runtime.stamp and not reembed:
+        used = runtime.embedder_identity
+        if header.embedder != used and not reembed:
             raise EmbedderMismatchError(
                 f"the vectors in {file.name} come from {header.embedder.id!r} "
                 f"({header.embedder.dimension} dimensions), but this client embeds with "
-                f"{runtime.stamp.id!r} ({runtime.stamp.dimension}); open the memory with that "
+                f"{used.id!r} ({used.dimension}); open the memory with that "
                 "embedder, or import with reembed=True (--reembed) to compute new ones"
             )
         _store(runtime, file, header, bank, end, reembed, report)
@@ -189,7 +190,10 @@ def _store_parts(
     fill(runtime.graph, stored, _read_parts(file, bank_id), end, added)
     if reembed:
         reindex(
-            runtime.retaining, bank_id, runtime.stamp, lambda made, _: report(lines + made, total)
+            runtime.retaining,
+            bank_id,
+            runtime.embedder_identity,
+            lambda made, _: report(lines + made, total),
         )
 
 

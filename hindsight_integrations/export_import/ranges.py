@@ -12,7 +12,7 @@ from hindsight_integrations.history import AuditEntry
 from hindsight_integrations.models import Bank, Document, Entity, Link, Memory, MentalModel
 from hindsight_integrations.nlp.bm25 import LONGEST
 from hindsight_integrations.stores.base import EntityNames, MemoryRecord
-from hindsight_integrations.stores.soundness import sound_interaction
+from hindsight_integrations.stores.integrity import checked_interaction
 
 MOST_INTERACTION = 1 << 20
 """Bytes of token vectors of a memory: 130 for each of some 8,000 tokens."""
@@ -107,7 +107,7 @@ def _check_record(record: MemoryRecord) -> None:
     length = float(np.linalg.norm(record.vector.astype(np.float64)))
     if not math.isfinite(length) or not length:
         raise ValueError("a vector is zero, or contains numbers that are not finite")
-    tokens = sound_interaction(record.interaction) or b""
+    tokens = checked_interaction(record.interaction) or b""
     if len(tokens) > MOST_INTERACTION:
         raise ValueError(
             f"the token vectors of a memory have {len(tokens):,} bytes; at most "

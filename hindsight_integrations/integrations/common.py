@@ -84,9 +84,8 @@ def check_options(
     if takes is Hindsight.retain:
         text_submission(Item(_SAMPLE, **given), len(_SAMPLE))
     elif takes is Hindsight.retain_messages:
-        shared = {name: value for name, value in given.items() if name != "session"}
-        session = given.get("session")
-        conversation_submission((), session=session, stamp=Item("", **shared), max_chars=0)
+        shared = Item("", **{name: value for name, value in given.items() if name != "session"})
+        conversation_submission((), session=given.get("session"), shared=shared, max_chars=0)
     else:
         _check_search(given)
 

@@ -67,7 +67,7 @@ class Banks:
             directives=_directives(directives),
             expiry=_expiry(Expiry() if expiry is None else expiry),
         )
-        return self._runtime.graph.create_bank(bank, self._runtime.stamp).bank
+        return self._runtime.graph.create_bank(bank, self._runtime.embedder_identity).bank
 
     def get(self, bank_id: str) -> Bank:
         """Return the bank. Raises `BankNotFoundError`."""

@@ -9,12 +9,12 @@ from itertools import chain
 
 from hindsight_integrations.models import Bank, Expiry, Memory
 from hindsight_integrations.namespaces.concurrency import change
-from hindsight_integrations.retain.reindex import MOST_MEMORIES
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
     CONCLUSIONS_CITING,
     EVERYTHING,
     MEMORY,
+    NO_LIMIT,
     RECORD,
     ChangeSet,
     GraphStore,
@@ -79,7 +79,7 @@ def _restamp_page(runtime: Runtime, bank_id: str, ids: Sequence[str], rules: Exp
         # Replacing marks a memory and what cites it, and nothing has to be concluded again.
         names = [record.memory.id for record in renewed]
         citing = graph.read(bank_id, CONCLUSIONS_CITING, names).values()
-        waiting = {*graph.pending_consolidation(bank_id, MOST_MEMORIES)}
+        waiting = {*graph.pending_consolidation(bank_id, NO_LIMIT)}
         done = tuple(sorted({*names, *chain.from_iterable(citing)} - waiting))
         return ChangeSet(bank_id, replaced=tuple(renewed), mark_consolidated=done), None
 

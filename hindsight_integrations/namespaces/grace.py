@@ -26,7 +26,7 @@ from hindsight_integrations.stores.base import (
     StoredBank,
 )
 from hindsight_integrations.stores.common import is_conclusion, read_one
-from hindsight_integrations.stores.soundness import unreadable
+from hindsight_integrations.stores.integrity import unreadable_error
 from hindsight_integrations.validation import shown
 
 
@@ -59,7 +59,7 @@ def hiding(
     records, history = {}, list[Change]()
     found = runtime.graph.read(bank_id, RECORD, chosen)
     if damaged := [id for id in chosen if id not in found]:
-        raise unreadable(bank_id, damaged[0])
+        raise unreadable_error(bank_id, damaged[0])
     for id, record in found.items():
         old = record.memory
         new = replace(

@@ -133,7 +133,7 @@ class Maintenance:
         left: list[StoreFault] = []
         for bank in runtime.graph.list_banks():
             try:
-                found = rebuild(runtime.retaining, bank, runtime.stamp, repair=repair)
+                found = rebuild(runtime.retaining, bank, runtime.embedder_identity, repair=repair)
             except (BankNotFoundError, OvertakenError) as error:
                 log.info("bank %r is being changed and was left out: %s", bank.bank.id, error)
                 continue
@@ -161,7 +161,7 @@ class Maintenance:
         stored = runtime.stored_bank(validation.bank_id(bank_id))
         report = validation.progress(progress)
         with runtime.lock(stored.key):
-            return reindex(runtime.retaining, bank_id, runtime.stamp, report)
+            return reindex(runtime.retaining, bank_id, runtime.embedder_identity, report)
 
     def purge(self, bank_id: str) -> int:
         """Delete expired memories permanently; return their number.
@@ -198,8 +198,8 @@ class Maintenance:
         return back_up(self._runtime, path, validation.progress(progress))
 
     def _in_step(self) -> PartHealth:
-        if self._runtime.use.refused:
-            return PartHealth("in step", False, self._runtime.use.refused)
+        if self._runtime.index_lease.refused:
+            return PartHealth("in step", False, self._runtime.index_lease.refused)
         if self._runtime.lost:  # asked first: what is found later is queued by then
             return PartHealth("in step", False, "vectors that the index lacked are being queued")
         try:

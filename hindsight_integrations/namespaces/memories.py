@@ -59,7 +59,6 @@ from hindsight_integrations.retain.ready_made import (
     store_made,
 )
 from hindsight_integrations.retain.reindex import (
-    MOST_MEMORIES,
     CorrectedRecord,
     correct,
     names_left,
@@ -72,6 +71,7 @@ from hindsight_integrations.stores.base import (
     EVERYTHING,
     HISTORY,
     MEMORY,
+    NO_LIMIT,
     RECORD,
     ChangeSet,
     EntityNames,
@@ -86,8 +86,8 @@ from hindsight_integrations.stores.common import (
     is_conclusion,
     read_one,
 )
-from hindsight_integrations.stores.soundness import (
-    unreadable,
+from hindsight_integrations.stores.integrity import (
+    unreadable_error,
 )
 from hindsight_integrations.timespan import with_offset
 
@@ -300,7 +300,7 @@ class Memories:
         )
         if memory_id not in found:
             if self._runtime.graph.filter_ids(bank_id, [memory_id], EVERYTHING):
-                raise unreadable(bank_id, memory_id)
+                raise unreadable_error(bank_id, memory_id)
             raise MemoryNotFoundError(f"bank {bank_id!r} has no memory {memory_id!r}")
         return found[memory_id]
 
@@ -525,7 +525,7 @@ def forget(
     def make(bank: StoredBank) -> tuple[ChangeSet, Forgotten]:
         chosen = wanted
         if filter != EVERYTHING:
-            chosen = runtime.graph.find_ids(bank_id, filter, MOST_MEMORIES) or []
+            chosen = runtime.graph.find_ids(bank_id, filter, NO_LIMIT) or []
         changes, told = _forgetting(runtime, bank, chosen, document_id)
         named = list(told)[: len(told) - len(told.derived)]
         if until is None or dry_run or not named:  # a document without memories has none to hide

@@ -27,16 +27,14 @@ from hindsight_integrations.stores.base import (
     DOCUMENT_CHUNKS,
     EVERYTHING,
     MEMORY,
+    NO_LIMIT,
     RECORD,
     ChangeSet,
-    EmbedderStamp,
+    EmbedderIdentity,
     MemoryFilter,
     QueueCheckpoint,
 )
 from hindsight_integrations.stores.common import read_one
-
-_MOST = 1 << 31
-"""A number larger than that of any bank's memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class Opened:
     """
 
     settings: Settings
-    embedder: EmbedderStamp
+    embedder: EmbedderIdentity
     guarded: bool = False
 
 
@@ -62,7 +60,7 @@ class Storage:
         """Return the memory's settings and embedder, and whether `before_retain` is set."""
         self._runtime.check_open()
         guarded = bool(self._runtime.retaining.before_retain)
-        return Opened(self._runtime.settings, self._runtime.stamp, guarded)
+        return Opened(self._runtime.settings, self._runtime.embedder_identity, guarded)
 
     def check(self) -> None:
         """Check that the graph store answers.
@@ -99,7 +97,7 @@ class Storage:
         filter = MemoryFilter(
             None, where=conditions(where, self._runtime.settings.zone), include_invalid=True
         )
-        return list(self._runtime.graph.find_ids(bank_id, filter, _MOST) or [])
+        return list(self._runtime.graph.find_ids(bank_id, filter, NO_LIMIT) or [])
 
     def memories(self, bank_id: str, ids: Sequence[str]) -> dict[str, Memory]:
         """Return the existing memories with these ids."""

@@ -21,7 +21,6 @@ LONGEST = 240
 """Characters of the longest sentence that may be chatter: a longer one tells something."""
 
 _SEPARATORS = frozenset(",;:-–—")
-_MARKS = frozenset('.!?…"“”()[]*~')
 _FINITE = frozenset({"VBD", "VBZ", "VBP", "MD"})
 _PROPER = frozenset({"NNP", "NNPS"})
 _QUESTION_MARK = re.compile(r"[?？][\W_]*\Z")

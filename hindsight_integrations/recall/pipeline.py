@@ -39,8 +39,8 @@ from hindsight_integrations.results import (
 )
 from hindsight_integrations.stores.base import MEMORY, StoredBank
 from hindsight_integrations.stores.deadline import limited
-from hindsight_integrations.stores.soundness import (
-    unreadable,
+from hindsight_integrations.stores.integrity import (
+    unreadable_error,
 )
 
 LEAST_RELEVANCE = 0.0002
@@ -296,7 +296,7 @@ def _unreadable(
     for bank_id, ids in reader.lost.items():
         lost |= dict.fromkeys(existing(deps.graph, bank_id, ids))
     for bank_id, id in lost:
-        yield Failure(f"memory {id}", unreadable(bank_id, id))
+        yield Failure(f"memory {id}", unreadable_error(bank_id, id))
 
 
 def _memories(

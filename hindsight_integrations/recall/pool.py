@@ -20,6 +20,7 @@ from hindsight_integrations.results import ArmScore, Failure
 from hindsight_integrations.stores.base import (
     CANDIDATE,
     EVERYTHING,
+    NO_LIMIT,
     Candidate,
     GraphStore,
     LexemeStats,
@@ -38,8 +39,6 @@ TEMPORAL_SHARE = 0.25
 """Share of `Depth.hits` that the temporal arm may fill beside other arms: most memories in a wide
 window have nothing to do with the question, and the other arms find those that have."""
 
-_ALL = 1 << 31
-"""More pinned memories than a bank has."""
 
 OFFSETS = (-2, -1, 1, 2)
 """Positions of the neighbours looked at, in turns from the memory."""
@@ -123,7 +122,7 @@ def gather(
     chosen = list(fused)[: request.depth.pool]
     beside = _neighbours(request, chosen[:LOOKUP_HITS], failures)
     only_pinned = replace(request.filter, pinned=True)
-    first = request.graph.find_ids(request.bank_id, only_pinned, _ALL) if pinned else ()
+    first = request.graph.find_ids(request.bank_id, only_pinned, NO_LIMIT) if pinned else ()
     first = first or ()
     if whole is None:
         ids: Sequence[str] = list(dict.fromkeys([*chosen, *_beside(chosen, beside), *first]))

@@ -130,7 +130,7 @@ class Connection:
             AccessDeniedError: it asks for a token.
         """
         self._check_open()
-        attempts = _attempts(self.url, request)
+        attempts = _attempts(self.url)
         wait = next(attempts)
         while True:
             time.sleep(wait)
@@ -153,7 +153,7 @@ class Connection:
             # An event loop ends without a word: a connection that it kept would be left open.
             client = self._client(httpx.AsyncClient, 0)
             self._loops[asyncio.get_running_loop()] = client
-        attempts = _attempts(self.url, request)
+        attempts = _attempts(self.url)
         wait = next(attempts)
         while True:
             await asyncio.sleep(wait)
@@ -224,7 +224,7 @@ def _token(given: str) -> str:
     return token
 
 
-def _attempts(url: str, request: Request) -> Generator[float, Reply, httpx.Response]:
+def _attempts(url: str) -> Generator[float, Reply, httpx.Response]:
     """Yield the seconds to wait before each attempt; return the answer of the last."""
     deadline = time.monotonic() + PATIENCE
     failed, wait = 0, 0.0

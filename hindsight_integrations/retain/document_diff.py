@@ -29,7 +29,7 @@ from hindsight_integrations.retain.guard import BeforeRetain
 from hindsight_integrations.retain.hidden import hidden_with
 from hindsight_integrations.retain.mentions import candidate_names
 from hindsight_integrations.retain.request import (
-    Stamp,
+    SharedFields,
     Submission,
     Turn,
     UpdateMode,
@@ -294,7 +294,7 @@ class Statement:
 
     fact: Fact
     chunk: NewChunk
-    stamp: Stamp
+    shared: SharedFields
     source: Source
     indexed: str
     encoded: EncodedText
@@ -505,7 +505,7 @@ def new_statements(number: int, diff: DocumentDiff, facts: FactsByChunk) -> list
         Statement(
             fact=fact.fact,
             chunk=diff.chunks[index],
-            stamp=diff.submission.stamp,
+            shared=diff.submission.stamp,
             source=_source(diff, position, diff.chunks[index]),
             indexed=fact.indexed,
             encoded=fact.encoded,

@@ -1,7 +1,8 @@
-"""Extractors of callers: functions, asynchronous ones and objects, and the check of their facts.
+"""The choice of an extractor, extractors that callers give, and the check of their facts.
 
-A failure of an extractor is an `ExtractionError`. A fact that cannot be used is left out and
-reported; it does not fail the facts beside it.
+A caller gives a function, an asynchronous one or an object. A failure of an extractor is an
+`ExtractionError`. A fact that cannot be used is left out and reported; it does not fail the facts
+beside it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, NamedTuple, TypeVar, cast
 
 from hindsight_integrations import validation
@@ -21,8 +23,19 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.models import Entity, TurnKind
 from hindsight_integrations.nlp.embeddings import checked
+from hindsight_integrations.nlp.llm import StructuredModel
+from hindsight_integrations.nlp.spacy_pipeline import Pipeline
+from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.results import Skipped, SkipReason
-from hindsight_integrations.retain.extraction import Extractor, Fact, Mention, Passage
+from hindsight_integrations.retain.extraction import (
+    Extractor,
+    Fact,
+    Mention,
+    Passage,
+    SentenceExtractor,
+)
+from hindsight_integrations.retain.llm_extraction import LLMExtractor
+from hindsight_integrations.settings import Settings
 
 T = TypeVar("T")
 
@@ -30,6 +43,40 @@ COMPUTE_SLOTS = 8
 """Passages that an asynchronous function extracts concurrently."""
 
 _FACT_FIELDS = frozenset(field.name for field in fields(Fact))
+
+
+def extractor_for(
+    extractor: object | None,
+    model: StructuredModel | None,
+    settings: Settings,
+    tokenizer: Tokenizer,
+) -> Extractor:
+    """Return the extractor given, else one that asks the model, else the bundled one.
+
+    Raises:
+        InvalidInputError: the extractor given cannot be used.
+    """
+    if extractor is not None:
+        return as_extractor(extractor)
+    if model is not None:
+        return LLMExtractor(
+            model,
+            fact_tokens=settings.fact_tokens,
+            hemisphere=settings.hemisphere,
+            tokenizer=tokenizer,
+        )
+    return SentenceExtractor(
+        count=tokenizer.count,
+        fact_tokens=settings.fact_tokens,
+        pipeline=bundled_pipeline(),
+        hemisphere=settings.hemisphere,
+    )
+
+
+@cache
+def bundled_pipeline() -> Pipeline:
+    """Return the spaCy pipeline that all extractors of this process share."""
+    return Pipeline()
 
 
 def as_extractor(extractor: object) -> Extractor:

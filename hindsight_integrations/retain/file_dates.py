@@ -301,11 +301,11 @@ def _worded(words: str, date: FileDate | None) -> TimeSpan | None:
         if spelled and time.span.precision in (Precision.DAY, Precision.MONTH):
             return time.span
         if date and not spelled and _is_day(time.span) and re.search(r"\d", time.text):
-            return _in_reach(words, time.span, date)
+            return _in_reach(time.span, date)
     return None
 
 
-def _in_reach(words: str, span: TimeSpan, date: FileDate) -> TimeSpan:
+def _in_reach(span: TimeSpan, date: FileDate) -> TimeSpan:
     """Return the day of that name before the last change, if only that dates the file."""
     if date.source is not DateSource.MODIFIED or span.start <= _wall(date.timestamp):
         return span

@@ -122,34 +122,34 @@ def guarded_submissions(
 def _guarded_turn(
     guards: Sequence[BeforeRetain], bank_id: str, submission: Submission, turn: Turn
 ) -> Incoming | None:
-    stamp = submission.stamp
-    metadata = {**stamp.metadata, **turn.metadata}
+    shared = submission.stamp
+    metadata = {**shared.metadata, **turn.metadata}
     given = Incoming(
-        bank_id, turn.text, turn.speaker, turn.context_in(stamp), metadata, submission.document_id
+        bank_id, turn.text, turn.speaker, turn.context_in(shared), metadata, submission.document_id
     )
     return guarded(guards, given)
 
 
 def _edited(submission: Submission, admitted: Sequence[tuple[Turn, Incoming]]) -> Submission:
-    """Return a submission of the edited turns; what they still share stays in its stamp."""
-    stamp = submission.stamp
-    shared = {
+    """Return a submission of the edited turns; what they still share stays in its shared fields."""
+    shared = submission.stamp
+    common = {
         name: value
-        for name, value in stamp.metadata.items()
+        for name, value in shared.metadata.items()
         if all(name in out.metadata for _, out in admitted)
     }
-    context = stamp.context if all(out.context for _, out in admitted) else None
+    context = shared.context if all(out.context for _, out in admitted) else None
     turns = tuple(
         replace(
             turn,
             text=out.text,
             speaker=out.speaker,
             context=None if out.context == context else out.context,
-            metadata={n: v for n, v in out.metadata.items() if (n, v) not in shared.items()},
+            metadata={n: v for n, v in out.metadata.items() if (n, v) not in common.items()},
         )
         for turn, out in admitted
     )
-    return replace(submission, turns=turns, stamp=replace(stamp, metadata=shared, context=context))
+    return replace(submission, turns=turns, stamp=replace(shared, metadata=common, context=context))
 
 
 def guarded_memory(guards: Sequence[BeforeRetain], memory: Memory) -> Memory | None:

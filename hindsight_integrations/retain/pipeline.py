@@ -53,7 +53,7 @@ from hindsight_integrations.retain.document_diff import (
     refresh,
 )
 from hindsight_integrations.retain.enrichment import record_of
-from hindsight_integrations.retain.entity_resolution import Candidates, Resolver
+from hindsight_integrations.retain.entity_resolution import Candidates, Resolution, Resolver
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.foreign import foreign_item, has_random_id, recognised
 from hindsight_integrations.retain.guard import guarded_submissions
@@ -85,29 +85,31 @@ Progress = Callable[[int, int | None], None]
 _ITEM_FIELDS = frozenset(field.name for field in fields(Item))
 
 
-_mark: ContextVar[QueueCheckpoint | None] = ContextVar("hindsight_retain_mark", default=None)
+_checkpoint: ContextVar[QueueCheckpoint | None] = ContextVar(
+    "hindsight_retain_checkpoint", default=None
+)
 
 
 @contextmanager
-def marked(mark: QueueCheckpoint) -> Iterator[None]:
-    """Note the mark with each retain of this thread in a `with` block that has none of its own."""
-    token = _mark.set(mark)
+def recording_checkpoint(checkpoint: QueueCheckpoint) -> Iterator[None]:
+    """Record a checkpoint with each retain of this thread that is not given one of its own."""
+    token = _checkpoint.set(checkpoint)
     try:
         yield
     finally:
-        _mark.reset(token)
+        _checkpoint.reset(token)
 
 
 def retain(
     deps: RetainDependencies,
     bank: StoredBank,
     submissions: Sequence[Submission],
-    mark: QueueCheckpoint | None = None,
+    checkpoint: QueueCheckpoint | None = None,
 ) -> RetainResult:
     """Store the submissions, each of another document, in one transaction.
 
-    With a `mark`, or within `marked`, the transaction records that this was done, even if it
-    changes nothing else.
+    With a `checkpoint`, or within `recording_checkpoint`, the transaction records that this was
+    done, even if it changes nothing else.
 
     Raises:
         ExtractionError: the extractor failed; nothing was stored.
@@ -115,7 +117,7 @@ def retain(
         GuardError: a function that sees texts first failed; nothing was stored.
         StoreError: the graph could not be written; nothing was stored.
     """
-    bank_id, mark = bank.bank.id, mark or _mark.get()
+    bank_id, checkpoint = bank.bank.id, checkpoint or _checkpoint.get()
     admitted, refused = guarded_submissions(deps.before_retain, bank_id, submissions)
     given = [as_continuation(deps, bank_id, submission) for submission in admitted]
     diffs = [diff_document(deps, bank_id, submission) for submission in given]
@@ -129,10 +131,10 @@ def retain(
         if pending_chunks(diffs, facts):
             continue
         try:
-            plan = _planned(deps, bank, diffs, facts, mark)
+            plan = _planned(deps, bank, diffs, facts, checkpoint)
             with deps.lock(bank.key) as now:
                 if now != before + 1:  # what the plan builds on may have changed meanwhile
-                    plan = _planned(deps, bank, diffs, facts, mark)
+                    plan = _planned(deps, bank, diffs, facts, checkpoint)
                 result = _stored(deps.graph, plan)
                 break
         except BankNotFoundError:
@@ -165,7 +167,7 @@ def _planned(
     bank: StoredBank,
     diffs: Sequence[DocumentDiff],
     facts: FactsByChunk,
-    mark: QueueCheckpoint | None,
+    checkpoint: QueueCheckpoint | None,
 ) -> _Plan:
     """Resolve entities, fold repetitions and link, as the bank is now; write nothing."""
     bank_id = bank.bank.id
@@ -187,8 +189,7 @@ def _planned(
         _record(bank_id, statement, ids, [resolution.names[e] for e in ids], agent, now)
         for statement, ids in zip(flat, resolution.entity_ids, strict=True)
     ]
-    removed = [c.id for diff in diffs for c in diff.plan.removed]
-    leaving = _leaving(deps.graph, bank_id, diffs, set(removed))
+    leaving = _leaving(deps.graph, bank_id, diffs)
     nearest = reads.nearest()
     given = [statement.fact.id is not None for statement in flat]
     placed = caller_ids.place(
@@ -198,34 +199,51 @@ def _planned(
     folded = placed.folded
     links = _links(deps, bank_id, flat, folded, nearest, reads.around)
     links += _causal_links(diffs, statements, folded)
-    written = (*folded.records, *placed.replaced)
-    mentioned = {entity_id for record in written for entity_id in record.entity_ids}
-    changes = ChangeSet(
-        bank_id=bank_id,
-        expected=tuple(diff.expected for diff in diffs),
+    changes = replace(
+        _changes(bank_id, diffs, resolution, placed, now),
         # A memory that gains a source may have been corrected meanwhile.
         version=current.version if current and (folded.sources or placed.replaced) else None,
-        remove_chunks=tuple(removed),
-        documents=tuple(_document(bank_id, diff, now) for diff in diffs),
-        chunks=tuple(c for diff in diffs for c in new_chunks(diff)),
-        entities=tuple(e for e in resolution.created if e.id in mentioned),
-        names=tuple(EntityNames(e.id, e.name, e.aliases) for e in resolution.renamed),
-        memories=folded.records,
-        replaced=placed.replaced,
-        history=placed.history,
-        sources=folded.sources,
         links=tuple(links),
-        checkpoint=mark,
+        checkpoint=checkpoint,
     )
     result = RetainResult(
         bank_id=bank_id,
-        stored=tuple(record.memory for record in written),
+        stored=tuple(record.memory for record in (*folded.records, *placed.replaced)),
         skipped=tuple(_skips(diffs, statements, facts, placed)),
         replaced=tuple(record.memory.id for record in placed.replaced),
         joined=resolution.joined,
         document_ids=tuple(diff.submission.document_id for diff in diffs),
     )
     return _Plan(changes, result)
+
+
+def _changes(
+    bank_id: str,
+    diffs: Sequence[DocumentDiff],
+    resolution: Resolution,
+    placed: caller_ids.Placed,
+    now: datetime,
+) -> ChangeSet:
+    """Return the changes to documents, entities and memories, without links and checkpoint."""
+    written = (*placed.folded.records, *placed.replaced)
+    mentioned = {entity_id for record in written for entity_id in record.entity_ids}
+    return ChangeSet(
+        bank_id=bank_id,
+        expected=tuple(diff.expected for diff in diffs),
+        remove_chunks=tuple(_removed_chunks(diffs)),
+        documents=tuple(_document(bank_id, diff, now) for diff in diffs),
+        chunks=tuple(c for diff in diffs for c in new_chunks(diff)),
+        entities=tuple(e for e in resolution.created if e.id in mentioned),
+        names=tuple(EntityNames(e.id, e.name, e.aliases) for e in resolution.renamed),
+        memories=placed.folded.records,
+        replaced=placed.replaced,
+        history=placed.history,
+        sources=placed.folded.sources,
+    )
+
+
+def _removed_chunks(diffs: Sequence[DocumentDiff]) -> list[str]:
+    return [chunk.id for diff in diffs for chunk in diff.plan.removed]
 
 
 def _record(
@@ -236,26 +254,26 @@ def _record(
     agent: str,
     now: datetime,
 ) -> MemoryRecord:
-    fact, turn, stamp = statement.fact, statement.chunk.turn, statement.stamp
-    confidence = stamp.confidence if stamp.confidence is not None else fact.confidence
+    fact, turn, shared = statement.fact, statement.chunk.turn, statement.shared
+    confidence = shared.confidence if shared.confidence is not None else fact.confidence
     memory = Memory(
         id=fact.id or new_id("m-"),
         bank_id=bank_id,
         text=fact.text,
-        type=stamp.type or _type(statement, agent),
+        type=shared.type or _type(statement, agent),
         occurred=fact.occurred,
         mentioned_at=turn.said_at,
         speaker=turn.speaker,
-        context=turn.context_in(stamp),
+        context=turn.context_in(shared),
         entities=tuple(names),
-        tags=stamp.tags,
-        metadata=validation.metadata({**stamp.metadata, **turn.metadata, **fact.metadata}),
+        tags=shared.tags,
+        metadata=validation.metadata({**shared.metadata, **turn.metadata, **fact.metadata}),
         confidence=confidence,
-        scope=stamp.scope,
+        scope=shared.scope,
         sources=(statement.source,),
         created_at=now,
         updated_at=now,
-        expires_at=stamp.expires_at,
+        expires_at=shared.expires_at,
         kind=fact.kind,
     )
     return record_of(memory, statement.indexed, statement.encoded, entity_ids)
@@ -268,10 +286,9 @@ def _type(statement: Statement, agent: str) -> MemoryType:
     return MemoryType.EXPERIENCE if own and world else statement.fact.type
 
 
-def _leaving(
-    graph: GraphStore, bank_id: str, diffs: Sequence[DocumentDiff], removed: set[str]
-) -> set[str]:
+def _leaving(graph: GraphStore, bank_id: str, diffs: Sequence[DocumentDiff]) -> set[str]:
     """Return the memories that go with the removed chunks: nothing may be folded into them."""
+    removed = set(_removed_chunks(diffs))
     leaving: set[str] = set()
     for diff in diffs:
         if not diff.plan.removed:
@@ -320,7 +337,7 @@ def _begun(deps: RetainDependencies, bank: StoredBank, flat: Sequence[Statement]
 
 
 def _mentions(statement: Statement) -> list[Mention]:
-    return [*map(Mention, statement.stamp.entities), *statement.fact.mentions]
+    return [*map(Mention, statement.shared.entities), *statement.fact.mentions]
 
 
 def _dated(statements: Iterable[Statement]) -> list[datetime]:

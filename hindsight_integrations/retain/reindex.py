@@ -34,9 +34,10 @@ from hindsight_integrations.stores.base import (
     MEMORY,
     MEMORY_ID,
     MENTIONS,
+    NO_LIMIT,
     RECORD,
     ChangeSet,
-    EmbedderStamp,
+    EmbedderIdentity,
     EntityNames,
     MemoryFilter,
     MemoryRecord,
@@ -50,13 +51,10 @@ from hindsight_integrations.stores.common import (
     attempts,
     every_memory,
 )
-from hindsight_integrations.stores.soundness import (
-    unreadable,
+from hindsight_integrations.stores.integrity import (
+    unreadable_error,
 )
 from hindsight_integrations.timespan import where_said
-
-MOST_MEMORIES = 1 << 31
-"""More memories than a bank has."""
 
 _MOST_MENTIONS = 1000
 """Mentions up to which the other memories of an entity are read for its names."""
@@ -280,7 +278,7 @@ def _processed(
 def reindex(
     deps: RetainDependencies,
     bank_id: str,
-    stamp: EmbedderStamp,
+    embedder: EmbedderIdentity,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Compute all vectors of a bank again, under its lock; see `Maintenance.reindex`.
@@ -298,12 +296,12 @@ def reindex(
         for start in range(0, len(waiting), deps.settings.batch_size):
             batch = waiting[start : start + deps.settings.batch_size]
             texts = _with_terms(deps, bank_id, batch)
-            deps.graph.apply(ChangeSet(bank_id, staged=_staged(deps, texts, stamp)))
+            deps.graph.apply(ChangeSet(bank_id, staged=_staged(deps, texts, embedder)))
             done += len(batch)
             if progress is not None:
                 progress(done, done + len(waiting) - start - len(batch))
         try:
-            deps.graph.update_bank(bank_id, embedder=stamp)
+            deps.graph.update_bank(bank_id, embedder=embedder)
             break
         except UnstagedError as error:
             unstaged, waiting = error, list(error.memory_ids)
@@ -338,7 +336,7 @@ def _indexed(
     texts |= {id: indexed_of(memory) for id, memory in damaged.items()}
     lost = deps.graph.filter_ids(bank_id, [id for id in memory_ids if id not in texts], EVERYTHING)
     if lost:
-        raise unreadable(bank_id, min(lost))
+        raise unreadable_error(bank_id, min(lost))
     return records, texts
 
 
@@ -362,7 +360,7 @@ def _with_terms(
         ]
         if not renewed:
             return texts
-        pending = set(deps.graph.pending_consolidation(bank_id, MOST_MEMORIES))
+        pending = set(deps.graph.pending_consolidation(bank_id, NO_LIMIT))
         ids = [record.memory.id for record in renewed]
         citing = deps.graph.read(bank_id, CONCLUSIONS_CITING, ids)
         changes = ChangeSet(
@@ -381,12 +379,12 @@ def _with_terms(
 
 
 def _staged(
-    deps: RetainDependencies, texts: Mapping[str, str], stamp: EmbedderStamp
+    deps: RetainDependencies, texts: Mapping[str, str], embedder: EmbedderIdentity
 ) -> tuple[StagedVector, ...]:
-    """Embed the texts, by memory id, with the embedder of the stamp."""
+    """Embed the texts, by memory id, with this embedder."""
     encoded = deps.encoder.encode(list(texts.values()))
     return tuple(
-        StagedVector(id, code.vector, code.interaction, stamp)
+        StagedVector(id, code.vector, code.interaction, embedder)
         for id, code in zip(texts, encoded, strict=True)
     )
 
@@ -404,11 +402,11 @@ class Damaged(NamedTuple):
 
 
 def rebuild(
-    deps: RetainDependencies, bank: StoredBank, stamp: EmbedderStamp, *, repair: bool
+    deps: RetainDependencies, bank: StoredBank, embedder: EmbedderIdentity, *, repair: bool
 ) -> Damaged:
     """Find the memories of a bank that cannot be read whole, and make again what can be."""
     bank_id = bank.bank.id
-    everything = deps.graph.find_ids(bank_id, EVERYTHING, MOST_MEMORIES) or []
+    everything = deps.graph.find_ids(bank_id, EVERYTHING, NO_LIMIT) or []
     left: list[str] = []
     rebuilt: list[str] = []
     for start in range(0, len(everything), SCAN_PAGE):
@@ -416,7 +414,7 @@ def rebuild(
         held = deps.graph.read(bank_id, RECORD, page)
         damaged = deps.graph.filter_ids(bank_id, [id for id in page if id not in held], EVERYTHING)
         made: tuple[str, ...] = ()
-        if damaged and repair and bank.embedder == stamp:
+        if damaged and repair and bank.embedder == embedder:
             with deps.lock(bank.key):
                 made = _made_again(deps, bank_id, sorted(damaged))
         rebuilt += made

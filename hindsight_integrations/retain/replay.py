@@ -14,7 +14,7 @@ from datetime import datetime
 from hindsight_integrations.models import Chunk, Memory
 from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.retain.document_diff import RetainDependencies
-from hindsight_integrations.retain.request import Stamp, Submission, Turn
+from hindsight_integrations.retain.request import SharedFields, Submission, Turn
 from hindsight_integrations.stores.base import DOCUMENT_CHUNKS, DUPLICATES, MEMORY
 
 LEAST_OVERLAP = 2
@@ -79,7 +79,7 @@ def as_continuation(deps: RetainDependencies, bank_id: str, submission: Submissi
 
 
 def _times(
-    deps: RetainDependencies, bank_id: str, pieces: Sequence[_Piece], stamp: Stamp
+    deps: RetainDependencies, bank_id: str, pieces: Sequence[_Piece], shared: SharedFields
 ) -> dict[str, dict[str, datetime]]:
     """Return by document when its chunks were said that state what one of the pieces states."""
     prints = {text_fingerprint(each.text, each.turn.speaker): each.turn for each in pieces}
@@ -87,7 +87,7 @@ def _times(
     by_id = {memory_id: prints[key] for key, ids in same.items() for memory_id in ids}
     times: dict[str, dict[str, datetime]] = {}
     for memory in deps.graph.read(bank_id, MEMORY, list(by_id)).values():
-        if not _agrees(memory, by_id[memory.id], stamp):
+        if not _agrees(memory, by_id[memory.id], shared):
             continue
         for source in memory.sources:
             if source.document_id and source.chunk_id:
@@ -96,14 +96,14 @@ def _times(
     return times
 
 
-def _agrees(memory: Memory, turn: Turn, stamp: Stamp) -> bool:
+def _agrees(memory: Memory, turn: Turn, shared: SharedFields) -> bool:
     """Return True if a memory was retained with the same fields as the turn would be."""
-    fields = {**stamp.identifying, **turn.metadata}
+    fields = {**shared.identifying, **turn.metadata}
     stored = memory.metadata
-    if stamp.is_of_request:
+    if shared.is_of_request:
         stored = {name: value for name, value in stored.items() if name in fields}
     return (memory.scope, set(memory.tags), dict(stored), memory.context) == (
-        *(stamp.scope, set(stamp.tags), fields, stamp.context),
+        *(shared.scope, set(shared.tags), fields, shared.context),
     )
 
 

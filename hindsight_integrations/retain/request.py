@@ -100,7 +100,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class SharedFields:
     """Fields that all memories of one retain share.
 
     `is_of_request` is True if the metadata describes the request, such as when it was sent: a turn
@@ -129,7 +129,7 @@ class Turn:
 
     `mentioned_at` is in the zone in which it was said, which tells the day that "today" is. `dated`
     is True if the caller gave it; `reference` is the caller's id of the message; `context` replaces
-    the context of the stamp.
+    the shared context.
     """
 
     text: str
@@ -145,9 +145,9 @@ class Turn:
         """When it was said, with the offset from UTC of its zone."""
         return with_offset(self.mentioned_at)
 
-    def context_in(self, stamp: Stamp) -> str | None:
+    def context_in(self, shared: SharedFields) -> str | None:
         """Return its own context, or the one shared by all turns of the retain."""
-        return self.context or stamp.context
+        return self.context or shared.context
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +158,7 @@ class Submission:
         is_conversation: True for the turns of a conversation; False for a text, which may have a
             speaker too.
         is_named: False for a conversation without an id from the caller.
+        stamp: the fields that all turns share; waiting queues and clients have it by this name.
         replayed: turns before `turns` that are already stored.
         is_window: True if `turns` are the latest turns of the conversation: the first of them may
             already be stored; the others are new, even if they repeat a stored turn.
@@ -165,7 +166,7 @@ class Submission:
 
     document_id: str
     turns: tuple[Turn, ...]
-    stamp: Stamp
+    stamp: SharedFields
     mode: UpdateMode
     is_conversation: bool
     is_named: bool = True
@@ -190,14 +191,14 @@ def digest(*parts: object) -> str:
     return hashlib.blake2b(joined, digest_size=16).hexdigest()
 
 
-def turn_digest(turn: Turn, stamp: Stamp) -> str:
-    """Return a hash of a turn and its stamp; the time counts only if the caller gave it."""
+def turn_digest(turn: Turn, shared: SharedFields) -> str:
+    """Return a hash of a turn and the shared fields; the time counts only if the caller gave it."""
     timestamp = as_utc(turn.mentioned_at).isoformat() if turn.dated else ""
-    metadata = sorted({**stamp.identifying, **turn.metadata}.items())
+    metadata = sorted({**shared.identifying, **turn.metadata}.items())
     return digest(
-        turn.text, turn.speaker, timestamp, turn.reference, metadata, turn.context_in(stamp),
-        stamp.tags,
-        stamp.entities, stamp.type, stamp.confidence, stamp.expires_at, stamp.scope,
+        turn.text, turn.speaker, timestamp, turn.reference, metadata, turn.context_in(shared),
+        shared.tags,
+        shared.entities, shared.type, shared.confidence, shared.expires_at, shared.scope,
     )  # fmt: skip
 
 
@@ -233,7 +234,7 @@ def text_submission(item: Item, max_chars: int, zone: tzinfo = UTC) -> Submissio
     return Submission(
         document_id=_document_id(item.document_id),
         turns=turns if clean.strip() else (),
-        stamp=_stamp(item, zone),
+        stamp=_shared_fields(item, zone),
         mode=_mode(item.update_mode),
         is_conversation=False,
     )
@@ -289,7 +290,7 @@ def conversation_submission(
     messages: Sequence[object],
     *,
     session: str | None,
-    stamp: Item,
+    shared: Item,
     max_chars: int,
     zone: tzinfo = UTC,
 ) -> Submission:
@@ -298,7 +299,7 @@ def conversation_submission(
     Args:
         messages: the conversation.
         session: the caller's id of it.
-        stamp: the fields that all messages share.
+        shared: the fields that all messages share.
         max_chars: the longest text.
         zone: that of times that carry none; see `Settings.timezone`.
 
@@ -330,8 +331,8 @@ def conversation_submission(
     return Submission(
         document_id=_document_id(session, "session"),
         turns=tuple(turns),
-        stamp=_stamp(stamp, zone),
-        mode=_mode(stamp.update_mode),
+        stamp=_shared_fields(shared, zone),
+        mode=_mode(shared.update_mode),
         is_conversation=True,
         is_named=session is not None,
     )
@@ -424,9 +425,9 @@ def _mode(mode: str) -> UpdateMode:
     raise InvalidInputError(f"update_mode is {validation.shown(mode)}; give 'replace' or 'append'")
 
 
-def _stamp(item: Item, zone: tzinfo) -> Stamp:
+def _shared_fields(item: Item, zone: tzinfo) -> SharedFields:
     expires_at = validation.timestamp("expires_at", item.expires_at, zone)
-    return Stamp(
+    return SharedFields(
         context=(
             None
             if item.context is None

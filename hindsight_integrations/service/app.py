@@ -30,7 +30,7 @@ from hindsight_integrations.service.telemetry import Telemetry
 from hindsight_integrations.viewer import viewer_app
 
 SPARE_THREADS = 16
-"""Threads beside those of the requests in turn, for what does not wait."""
+"""Threads in addition to those of the limited requests, for requests that need not wait."""
 
 
 def create_app(memory: Hindsight, settings: ServiceSettings | None = None) -> FastAPI:

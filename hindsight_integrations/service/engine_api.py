@@ -30,23 +30,18 @@ from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import (
     AccessDeniedError,
     BankNotFoundError,
-    ClosedError,
-    ConflictError,
     HindsightError,
     InvalidInputError,
-    MissingExtraError,
-    ModelError,
-    NotFoundError,
     SchemaVersionError,
     StoreCorruptError,
-    StoreError,
     error_content,
+    http_status,
 )
 from hindsight_integrations.remote.connection import ACTOR, OPERATION, REASON
 from hindsight_integrations.remote.wire import EXPORT, IMPORT, NOT_OFFERED, Verb, verbs
-from hindsight_integrations.retain.pipeline import marked
+from hindsight_integrations.retain.pipeline import recording_checkpoint
 from hindsight_integrations.retain.request import digest as fingerprint
-from hindsight_integrations.service.idempotency import another_call, last_part, mark_of
+from hindsight_integrations.service.idempotency import another_call, checkpoint_of, last_part
 from hindsight_integrations.service.limits import BodyRefusedError
 from hindsight_integrations.service.security import Access
 
@@ -58,24 +53,11 @@ KNOWN_OPERATIONS = 1000
 KNOWN_BYTES = 64_000_000
 """Bytes of results that are kept at most."""
 
-STATUS: Mapping[type[Exception], int] = {
-    InvalidInputError: 400,
-    AccessDeniedError: 403,
-    NotFoundError: 404,
-    ConflictError: 409,
-    MissingExtraError: 501,
-    ModelError: 502,
-    StoreError: 503,
-    ClosedError: 503,
-}
-"""Status of the answer, by the base of the error."""
-
-
 BAD_FILE = (SchemaVersionError, StoreCorruptError)
 """Errors of an import that tell of the file it was sent."""
 
-MARKED = frozenset({"retain", "retain_many", "retain_messages"})
-"""Verbs whose ids of operations a bank notes, so that they are known after a restart."""
+CHECKPOINTED = frozenset({"retain", "retain_many", "retain_messages"})
+"""Verbs whose operation ids a bank stores, so that they are known after a restart."""
 
 FOR_ALL = frozenset({"storage.opened", "storage.check", "storage.embed", "wait_idle"})
 """Verbs that concern no bank, and tell nothing of what is remembered."""
@@ -169,9 +151,8 @@ def _acted(work: Callable[[], bytes], request: Request) -> Callable[[], bytes]:
 
 
 def failure(error: Exception, status: int | None = None) -> JSONResponse:
-    """Return the answer that reports an error, with the status of its kind unless one is given."""
-    of_kind = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
-    return JSONResponse({"error": error_content(error)}, status or of_kind)
+    """Return the answer that reports an error, with its usual status unless one is given."""
+    return JSONResponse({"error": error_content(error)}, status or http_status(error))
 
 
 async def _work(
@@ -191,7 +172,7 @@ async def _work(
     digest = hashlib.sha256(body).digest()
     if verb.name == EXPORT:
         return digest, lambda: _exported(memory, given)
-    operation = request.headers.get(OPERATION) if verb.name in MARKED else None
+    operation = request.headers.get(OPERATION) if verb.name in CHECKPOINTED else None
     if operation:
         given = _identified(verb.name, given, fingerprint(operation, digest.hex()))
     args, kwargs = verb.read(given)
@@ -204,7 +185,7 @@ async def _work(
         with suppress(BankNotFoundError):  # the first of a new bank
             bank_id = validation.bank_id(given["bank_id"])
             last_part(memory.graph_store, bank_id, named, digest.hex())
-        with marked(mark_of(named, digest.hex())):
+        with recording_checkpoint(checkpoint_of(named, digest.hex())):
             return verb.written(method(*args, **kwargs))
 
     return digest, once

@@ -1,4 +1,4 @@
-"""Calls that a client names by an id: each is done once, and another call is not taken for it."""
+"""Calls that a client gives an id: each is carried out once; the id of another is refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KNOWN_FOR = timedelta(days=30)
 
 _lock = threading.Lock()
 _turns: dict[tuple[str, str], list[threading.Lock]] = {}
-"""The lock of each call that is done now, as often as requests do it or wait."""
+"""Locks of the calls in progress: one list entry for each request that runs or waits."""
 
 
 @contextmanager
@@ -41,8 +41,8 @@ def in_turn(bank_id: str, operation_id: str) -> Iterator[None]:
                 del _turns[call]
 
 
-def mark_of(operation_id: str, digest: str, number: int = DONE) -> QueueCheckpoint:
-    """Return what a bank notes of a call together with its part of that number."""
+def checkpoint_of(operation_id: str, digest: str, number: int = DONE) -> QueueCheckpoint:
+    """Return the checkpoint that a bank stores with the part of a call that has this number."""
     return QueueCheckpoint(_queue(operation_id), number, digest, utc_now() + KNOWN_FOR)
 
 

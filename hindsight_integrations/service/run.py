@@ -1,4 +1,4 @@
-"""Run the service until it is told to end."""
+"""Run the service until a signal ends it."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def serve(
 
 
 def _listen(settings: ServiceSettings) -> socket.socket:
-    """Return a socket that listens already, so that whoever reads its address can connect."""
+    """Return a socket that already listens, so that a client that knows it can connect."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     bound = socket.socket(family)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -35,6 +35,7 @@ from hindsight_integrations.models import (
     TimeSpan,
 )
 from hindsight_integrations.stores.conditions import EVERYTHING as EVERYTHING
+from hindsight_integrations.stores.conditions import NO_LIMIT as NO_LIMIT
 from hindsight_integrations.stores.conditions import Condition as Condition
 from hindsight_integrations.stores.conditions import MemoryFilter as MemoryFilter
 from hindsight_integrations.stores.conditions import TagsMatch as TagsMatch
@@ -67,7 +68,7 @@ class UnstagedError(StoreError):
 
 
 @dataclass(frozen=True, slots=True)
-class EmbedderStamp:
+class EmbedderIdentity:
     """Identity of the embedder that made a bank's vectors."""
 
     id: str
@@ -89,7 +90,7 @@ class StoredBank:
 
     bank: Bank
     key: str
-    embedder: EmbedderStamp
+    embedder: EmbedderIdentity
     version: int = 0
     importing: str | None = None
     leaving: str | None = None
@@ -149,7 +150,7 @@ class StagedVector(NamedTuple):
     memory_id: str
     vector: Vector
     interaction: bytes | None
-    embedder: EmbedderStamp
+    embedder: EmbedderIdentity
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,7 +408,7 @@ class GraphStore(Protocol):
     # Banks
 
     def create_bank(
-        self, bank: Bank, embedder: EmbedderStamp, *, importing: str | None = None
+        self, bank: Bank, embedder: EmbedderIdentity, *, importing: str | None = None
     ) -> StoredBank:
         """Store a new, empty bank under a key never used before.
 
@@ -440,7 +441,7 @@ class GraphStore(Protocol):
         bank_id: str,
         bank: Bank | Callable[[Bank], Bank] | None = None,
         *,
-        embedder: EmbedderStamp | None = None,
+        embedder: EmbedderIdentity | None = None,
         leaving: bool = False,
     ) -> StoredBank:
         """Change a bank in one transaction and return it as stored then.
@@ -643,7 +644,7 @@ class GraphStore(Protocol):
     # The store itself
 
     def note_index(self, change: Callable[[str, float], str]) -> None:
-        """Replace the note about the vector index in one transaction; see `stores/index_use.py`.
+        """Replace the note about the vector index in one transaction; see `stores/index_lease.py`.
 
         `change` gets the note, empty at first, and the seconds of the store's clock, and returns
         the new note. It may be called more than once; what it raises leaves the note as it is.

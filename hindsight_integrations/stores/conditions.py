@@ -283,3 +283,6 @@ class MemoryFilter:
 
 EVERYTHING = MemoryFilter(now=None, include_invalid=True)
 """Admits every memory of a bank, expired and invalidated ones too."""
+
+NO_LIMIT = 1 << 31
+"""A `limit` above the number of memories, links or queue entries that a bank can have."""

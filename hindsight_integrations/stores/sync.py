@@ -31,6 +31,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.models import utc_now
 from hindsight_integrations.stores.base import (
     MEMORY_ID,
+    NO_LIMIT,
     VECTOR,
     ChangeSet,
     GraphStore,
@@ -54,8 +55,6 @@ ROOM = 16 << 20
 REQUEUED_AT_ONCE = 5_000
 """Vectors queued in one transaction."""
 
-MOST_QUEUED = 1 << 31
-"""More entries than a queue holds."""
 
 LOOKUPS = 512
 """Vectors that `compare` looks up in the index, shared out among the banks."""
@@ -462,7 +461,7 @@ def _confirmed(
     Read in this order: the queue, the index, the graph. Of what is not queued all work is done, so
     the index holds its effect, and whatever is written after that shows in the graph.
     """
-    queued = {(item.bank_key, item.memory_id) for item in graph.pending_vectors(MOST_QUEUED)}
+    queued = {(item.bank_key, item.memory_id) for item in graph.pending_vectors(NO_LIMIT)}
     dropped = {key for key, memory_id in queued if not memory_id}
     found: list[Divergence] = []
     strays: list[Divergence] = []

@@ -10,13 +10,7 @@ from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
-from hindsight_integrations.errors import (
-    ConflictError,
-    HindsightError,
-    InvalidInputError,
-    NotFoundError,
-    StoreUnavailableError,
-)
+from hindsight_integrations.errors import HindsightError, http_status
 from hindsight_integrations.viewer import (
     banks,
     conclusions,
@@ -26,21 +20,13 @@ from hindsight_integrations.viewer import (
     recalls,
 )
 from hindsight_integrations.viewer.notices import Notices
-from hindsight_integrations.viewer.pages import Visit, environment
+from hindsight_integrations.viewer.pages import PageRequest, environment
 from hindsight_integrations.viewer.protection import FormTokens, Protection
 
 if TYPE_CHECKING:
     from hindsight_integrations.client import Hindsight
 
 STATIC = Path(__file__).parent / "static"
-
-STATUS: dict[type[HindsightError], int] = {
-    InvalidInputError: 400,
-    NotFoundError: 404,
-    ConflictError: 409,
-    StoreUnavailableError: 503,
-}
-"""HTTP status of an error, the first that it is an instance of; 500 for the others."""
 
 
 def viewer_app(memory: Hindsight) -> FastAPI:
@@ -68,11 +54,10 @@ def viewer_app(memory: Hindsight) -> FastAPI:
 
 
 async def _failed(request: Request, error: Exception) -> HTMLResponse:
-    status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
-    return Visit(request).page("error.html", status, problem=str(error))
+    return PageRequest(request).page("error.html", http_status(error), problem=str(error))
 
 
 async def _refused(request: Request, error: Exception) -> HTMLResponse:
     assert isinstance(error, HTTPException)
     problem = "There is no such page." if error.status_code == 404 else error.detail
-    return Visit(request).page("error.html", error.status_code, problem=problem)
+    return PageRequest(request).page("error.html", error.status_code, problem=problem)

@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.viewer.notices import Notice
-from hindsight_integrations.viewer.pages import FormDep, VisitDep
+from hindsight_integrations.viewer.pages import FormDep, PageRequestDep
 
 router = APIRouter(default_response_class=HTMLResponse)
 
@@ -16,17 +16,17 @@ GLANCE = 6
 
 
 @router.get("/")
-def banks(visit: VisitDep) -> HTMLResponse:
+def banks(request: PageRequestDep) -> HTMLResponse:
     """List the banks."""
-    known = visit.memory.banks.list()
-    return visit.page("banks.html", banks=known)
+    known = request.memory.banks.list()
+    return request.page("banks.html", banks=known)
 
 
 @router.get("/bank")
-def bank(visit: VisitDep) -> HTMLResponse:
+def bank(request: PageRequestDep) -> HTMLResponse:
     """Show a bank at a glance."""
-    memory, bank_id = visit.memory, visit.bank_id
-    return visit.page(
+    memory, bank_id = request.memory, request.bank_id
+    return request.page(
         "bank.html",
         bank=memory.banks.get(bank_id),
         entities=memory.entities.list(bank_id, limit=GLANCE).items,
@@ -36,19 +36,19 @@ def bank(visit: VisitDep) -> HTMLResponse:
 
 
 @router.get("/bank/figures")
-def figures(visit: VisitDep) -> HTMLResponse:
+def figures(request: PageRequestDep) -> HTMLResponse:
     """Count what a bank holds, which takes a second for 100,000 memories."""
-    return visit.page("figures.html", stats=visit.memory.banks.stats(visit.bank_id))
+    return request.page("figures.html", stats=request.memory.banks.stats(request.bank_id))
 
 
 @router.post("/undo")
-def undo(visit: VisitDep, form: FormDep) -> RedirectResponse:
+def undo(request: PageRequestDep, form: FormDep) -> RedirectResponse:
     """Take back what a notice says, once."""
-    taken = visit.notices.take(form.text("key"))
+    taken = request.notices.take(form.text("key"))
     if taken is None or taken.undo is None:
-        return visit.done(Notice("This can no longer be undone here.", is_problem=True), "banks")
+        return request.done(Notice("This can no longer be undone here.", is_problem=True), "banks")
     try:
         notice = Notice(taken.undo())
     except HindsightError as error:
         notice = Notice(f"Not undone: {error}", is_problem=True)
-    return visit.done_at(taken.address, notice)
+    return request.done_at(taken.address, notice)

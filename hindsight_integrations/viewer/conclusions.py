@@ -13,7 +13,13 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Memory, MentalModel, ObservationKind, Page
 from hindsight_integrations.stores.base import MEMORY
 from hindsight_integrations.viewer.notices import Notice
-from hindsight_integrations.viewer.pages import FormDep, Visit, VisitDep, as_shown, number_given
+from hindsight_integrations.viewer.pages import (
+    FormDep,
+    PageRequest,
+    PageRequestDep,
+    as_shown,
+    number_given,
+)
 
 router = APIRouter(default_response_class=HTMLResponse)
 
@@ -22,80 +28,82 @@ PER_PAGE = 20
 
 
 @router.get("/observations")
-def observations(visit: VisitDep) -> HTMLResponse:
+def observations(request: PageRequestDep) -> HTMLResponse:
     """List observations."""
     problem: str | None = None
     found: Page[Observation] = Page((), 0)
     try:
-        found = visit.memory.observations.list(
-            visit.bank_id,
-            types=visit.every("kind") or None,
-            min_confidence=number_given("confidence", visit.query.get("least"), float) or 0.0,
+        found = request.memory.observations.list(
+            request.bank_id,
+            types=request.every("kind") or None,
+            min_confidence=number_given("confidence", request.query.get("least"), float) or 0.0,
             limit=PER_PAGE,
-            cursor=visit.query.get("cursor"),
+            cursor=request.query.get("cursor"),
         )
     except InvalidInputError as error:
         problem = str(error)
-    return visit.page(
+    return request.page(
         "observations.html",
         400 if problem else 200,
         found=found,
         problem=problem,
         kinds=list(ObservationKind),
-        quoted=_quoted(visit, found.items),
+        quoted=_quoted(request, found.items),
     )
 
 
 @router.get("/opinions")
-def opinions(visit: VisitDep) -> HTMLResponse:
+def opinions(request: PageRequestDep) -> HTMLResponse:
     """List opinions."""
-    found = visit.memory.opinions.list(
-        visit.bank_id, limit=PER_PAGE, cursor=visit.query.get("cursor")
+    found = request.memory.opinions.list(
+        request.bank_id, limit=PER_PAGE, cursor=request.query.get("cursor")
     )
-    return visit.page("opinions.html", found=found, quoted=_quoted(visit, found.items))
+    return request.page("opinions.html", found=found, quoted=_quoted(request, found.items))
 
 
-def _quoted(visit: Visit, conclusions: Sequence[Observation | Opinion]) -> dict[str, Memory]:
+def _quoted(
+    request: PageRequest, conclusions: Sequence[Observation | Opinion]
+) -> dict[str, Memory]:
     """Return the memories that the conclusions rest on, by id."""
     ids = dict.fromkeys(id for conclusion in conclusions for id in conclusion.sources)
-    return visit.memory.runtime.graph.read(visit.bank_id, MEMORY, list(ids))
+    return request.memory.runtime.graph.read(request.bank_id, MEMORY, list(ids))
 
 
 @router.get("/models")
-def mental_models(visit: VisitDep) -> HTMLResponse:
+def mental_models(request: PageRequestDep) -> HTMLResponse:
     """List the mental models of a bank."""
-    return visit.page("models.html", models=visit.memory.mental_models.list(visit.bank_id))
+    return request.page("models.html", models=request.memory.mental_models.list(request.bank_id))
 
 
 @router.get("/model")
-def mental_model(visit: VisitDep) -> HTMLResponse:
+def mental_model(request: PageRequestDep) -> HTMLResponse:
     """Show a mental model, what changed since it was written, and its history."""
-    found, of = _found(visit), visit.memory.mental_models
-    staleness = of.staleness(visit.bank_id, found.id)
+    found, of = _found(request), request.memory.mental_models
+    staleness = of.staleness(request.bank_id, found.id)
     ids = [*found.sources, *staleness.newer, *staleness.changed, *staleness.contradicted]
-    return visit.page(
+    return request.page(
         "model.html",
         model=found,
         staleness=staleness,
-        history=of.history(visit.bank_id, found.id),
-        others=visit.memory.runtime.graph.read(visit.bank_id, MEMORY, list(dict.fromkeys(ids))),
+        history=of.history(request.bank_id, found.id),
+        others=request.memory.runtime.graph.read(request.bank_id, MEMORY, list(dict.fromkeys(ids))),
     )
 
 
-def _found(visit: Visit) -> MentalModel:
-    return visit.memory.mental_models.get(visit.bank_id, visit.required("id"))
+def _found(request: PageRequest) -> MentalModel:
+    return request.memory.mental_models.get(request.bank_id, request.required("id"))
 
 
 @router.get("/model/edit")
-def edit_model(visit: VisitDep) -> HTMLResponse:
+def edit_model(request: PageRequestDep) -> HTMLResponse:
     """Show the form that corrects a mental model."""
-    return visit.page("model_edit.html", model=_found(visit))
+    return request.page("model_edit.html", model=_found(request))
 
 
 @router.post("/model/edit")
-def save_model(visit: VisitDep, form: FormDep) -> RedirectResponse:
+def save_model(request: PageRequestDep, form: FormDep) -> RedirectResponse:
     """Correct a mental model."""
-    old, of, bank_id = _found(visit), visit.memory.mental_models, visit.bank_id
+    old, of, bank_id = _found(request), request.memory.mental_models, request.bank_id
     given: dict[str, Any] = {
         "name": form.text("name").strip(),
         "text": form.text("text").strip(),
@@ -108,7 +116,7 @@ def save_model(visit: VisitDep, form: FormDep) -> RedirectResponse:
     }
     changed = {name: value for name, value in given.items() if value != shown[name]}
     if not changed:
-        return visit.done(Notice("Nothing was changed."), "mental_model", id=old.id)
+        return request.done(Notice("Nothing was changed."), "mental_model", id=old.id)
     of.update(bank_id, old.id, **changed, reason=form.given("reason"))
 
     def undo() -> str:
@@ -116,19 +124,21 @@ def save_model(visit: VisitDep, form: FormDep) -> RedirectResponse:
         of.update(bank_id, old.id, **before, reason="undone in the viewer")
         return "The correction was undone."
 
-    return visit.done(Notice(f"Corrected: {', '.join(changed)}.", undo), "mental_model", id=old.id)
+    return request.done(
+        Notice(f"Corrected: {', '.join(changed)}.", undo), "mental_model", id=old.id
+    )
 
 
 @router.get("/model/refresh")
-def ask_refresh(visit: VisitDep) -> HTMLResponse:
+def ask_refresh(request: PageRequestDep) -> HTMLResponse:
     """Ask before a mental model is rewritten."""
-    return visit.page("model_refresh.html", model=_found(visit))
+    return request.page("model_refresh.html", model=_found(request))
 
 
 @router.post("/model/refresh")
-def refresh(visit: VisitDep, form: FormDep) -> RedirectResponse:
+def refresh(request: PageRequestDep, form: FormDep) -> RedirectResponse:
     """Rewrite a mental model from what the bank knows now."""
-    old, of, bank_id = _found(visit), visit.memory.mental_models, visit.bank_id
+    old, of, bank_id = _found(request), request.memory.mental_models, request.bank_id
     new = of.refresh(bank_id, old.id)
     text = "Refreshed." if new.text != old.text else "Refreshed: it says the same as before."
-    return visit.done(Notice(text), "mental_model", id=old.id)
+    return request.done(Notice(text), "mental_model", id=old.id)

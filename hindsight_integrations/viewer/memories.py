@@ -25,8 +25,8 @@ from hindsight_integrations.viewer.pages import (
     PER_PAGE,
     Form,
     FormDep,
-    Visit,
-    VisitDep,
+    PageRequest,
+    PageRequestDep,
     as_shown,
     number_given,
     time_given,
@@ -47,17 +47,17 @@ GRACE = timedelta(days=30)
 
 
 @router.get("/memories")
-def memories(visit: VisitDep) -> HTMLResponse:
+def memories(request: PageRequestDep) -> HTMLResponse:
     """Search and filter the memories of a bank."""
     problem: str | None = None
     found: Page[Memory] = Page((), 0)
     try:
-        found = visit.memory.memories.list(
-            visit.bank_id, **chosen(visit), limit=PER_PAGE, cursor=visit.query.get("cursor")
+        found = request.memory.memories.list(
+            request.bank_id, **chosen(request), limit=PER_PAGE, cursor=request.query.get("cursor")
         )
     except (InvalidInputError, EntityNotFoundError) as error:
         problem = str(error)
-    return visit.page(
+    return request.page(
         "memories.html",
         400 if problem else 200,
         found=found,
@@ -67,9 +67,9 @@ def memories(visit: VisitDep) -> HTMLResponse:
     )
 
 
-def chosen(visit: Visit) -> dict[str, Any]:
+def chosen(request: PageRequest) -> dict[str, Any]:
     """Return the options of `memories.list` that the address names."""
-    query = visit.query
+    query = request.query
     start, end = time_given("from", query.get("from")), time_given("until", query.get("until"))
     given = {
         "text": query.get("text"),
@@ -77,8 +77,8 @@ def chosen(visit: Visit) -> dict[str, Any]:
         "entity": query.get("entity"),
         "document_id": query.get("document"),
         "scope": query.get("scope"),
-        "types": visit.every("type"),
-        "tags": visit.every("tag"),
+        "types": request.every("type"),
+        "tags": request.every("tag"),
         "state": query.get("state"),
         "changed_since": time_given("changed since", query.get("since")),
         "window": (start, end) if start or end else None,
@@ -90,10 +90,10 @@ def chosen(visit: Visit) -> dict[str, Any]:
 
 
 @router.get("/memory")
-def memory(visit: VisitDep) -> HTMLResponse:
+def memory(request: PageRequestDep) -> HTMLResponse:
     """Show a memory, what it rests on, what rests on it, and its history."""
-    found = _found(visit)
-    graph, bank_id = visit.memory.runtime.graph, visit.bank_id
+    found = _found(request)
+    graph, bank_id = request.memory.runtime.graph, request.bank_id
     links = graph.links(bank_id, [found.id], LINKS, EVERYTHING)
     evidence = quotations(found)[:SOURCES]
     citing = read_one(graph, bank_id, CONCLUSIONS_CITING, found.id, ())[:SOURCES]
@@ -101,11 +101,11 @@ def memory(visit: VisitDep) -> HTMLResponse:
     others += [quotation.memory_id for quotation in evidence]
     sources = [source for source in found.sources if source.memory_id is None][:SOURCES]
     chunk_ids = [source.chunk_id for source in sources if source.chunk_id]
-    return visit.page(
+    return request.page(
         "memory.html",
         memory=found,
         is_hidden=_is_hidden(found),
-        history=visit.memory.memories.history(bank_id, found.id),
+        history=request.memory.memories.history(bank_id, found.id),
         sources=sources,
         chunks=graph.read(bank_id, CHUNK, chunk_ids),
         evidence=evidence,
@@ -115,8 +115,8 @@ def memory(visit: VisitDep) -> HTMLResponse:
     )
 
 
-def _found(visit: Visit) -> Memory:
-    return visit.memory.memories.get(visit.bank_id, visit.required("id"))
+def _found(request: PageRequest) -> Memory:
+    return request.memory.memories.get(request.bank_id, request.required("id"))
 
 
 def _is_hidden(memory: Memory) -> bool:
@@ -128,10 +128,10 @@ def _is_hidden(memory: Memory) -> bool:
 
 
 @router.get("/memory/edit")
-def edit_memory(visit: VisitDep) -> HTMLResponse:
+def edit_memory(request: PageRequestDep) -> HTMLResponse:
     """Show the form that corrects a memory."""
-    found = _found(visit)
-    return visit.page(
+    found = _found(request)
+    return request.page(
         "memory_edit.html",
         memory=found,
         metadata=as_json(dict(found.metadata), indent=2) if found.metadata else "",
@@ -140,17 +140,17 @@ def edit_memory(visit: VisitDep) -> HTMLResponse:
 
 
 @router.post("/memory/edit")
-def save_memory(visit: VisitDep, form: FormDep) -> RedirectResponse:
+def save_memory(request: PageRequestDep, form: FormDep) -> RedirectResponse:
     """Correct the fields of a memory that differ from what it has."""
-    old = _found(visit)
+    old = _found(request)
     _check_unchanged(old, form)
     given = _edited(form)
     changed = {name: new for name, new in given.items() if new != _EDITED[name](old)}
     if not changed:
-        return visit.done(Notice("Nothing was changed."), "memory", id=old.id)
-    visit.memory.memories.update(visit.bank_id, old.id, **changed, reason=form.given("reason"))
-    notice = Notice(f"Corrected: {', '.join(changed)}.", _undoing_edit(visit, old, changed))
-    return visit.done(notice, "memory", id=old.id)
+        return request.done(Notice("Nothing was changed."), "memory", id=old.id)
+    request.memory.memories.update(request.bank_id, old.id, **changed, reason=form.given("reason"))
+    notice = Notice(f"Corrected: {', '.join(changed)}.", _undoing_edit(request, old, changed))
+    return request.done(notice, "memory", id=old.id)
 
 
 def _check_unchanged(old: Memory, form: Form) -> None:
@@ -209,7 +209,7 @@ def _metadata(text: str) -> dict[str, object]:
 
 
 def _undoing_edit(
-    visit: Visit, old: Memory, changed: Mapping[str, object]
+    request: PageRequest, old: Memory, changed: Mapping[str, object]
 ) -> Callable[[], str] | None:
     """Return what gives the changed fields their old values; None if one cannot be taken away."""
     before: dict[str, Any] = {name: getattr(old, name) for name in changed}
@@ -219,7 +219,7 @@ def _undoing_edit(
         before["speaker"] = old.speaker or ""
     if "text" in before or "speaker" in before or "mentioned_at" in before:
         before |= {"entities": old.entities, "occurred": old.occurred}
-    update, bank_id = visit.memory.memories.update, visit.bank_id
+    update, bank_id = request.memory.memories.update, request.bank_id
 
     def undo() -> str:
         update(bank_id, old.id, **before, reason="undone in the viewer")
@@ -229,69 +229,69 @@ def _undoing_edit(
 
 
 @router.get("/memory/invalidate")
-def ask_invalidate(visit: VisitDep) -> HTMLResponse:
+def ask_invalidate(request: PageRequestDep) -> HTMLResponse:
     """Ask before a memory is invalidated."""
-    return visit.page("memory_invalidate.html", memory=_found(visit))
+    return request.page("memory_invalidate.html", memory=_found(request))
 
 
 @router.post("/memory/invalidate")
-def invalidate(visit: VisitDep, form: FormDep) -> RedirectResponse:
+def invalidate(request: PageRequestDep, form: FormDep) -> RedirectResponse:
     """Mark a memory as wrong."""
-    bank_id, id, memories = visit.bank_id, visit.required("id"), visit.memory.memories
+    bank_id, id, memories = request.bank_id, request.required("id"), request.memory.memories
     memories.invalidate(bank_id, id, form.given("reason"))
 
     def undo() -> str:
         memories.restore(bank_id, id, "undone in the viewer")
         return "The memory is valid again."
 
-    return visit.done(
+    return request.done(
         Notice("Invalidated: it is kept, and no longer recalled.", undo), "memory", id=id
     )
 
 
 @router.get("/memory/restore")
-def ask_restore(visit: VisitDep) -> HTMLResponse:
+def ask_restore(request: PageRequestDep) -> HTMLResponse:
     """Ask before a memory is restored."""
-    return visit.page("memory_restore.html", memory=_found(visit))
+    return request.page("memory_restore.html", memory=_found(request))
 
 
 @router.post("/memory/restore")
-def restore(visit: VisitDep, form: FormDep) -> RedirectResponse:
+def restore(request: PageRequestDep, form: FormDep) -> RedirectResponse:
     """Take back that a memory was invalidated, or forgotten for a time."""
-    bank_id, old, memories = visit.bank_id, _found(visit), visit.memory.memories
+    bank_id, old, memories = request.bank_id, _found(request), request.memory.memories
     memories.restore(bank_id, old.id, form.given("reason"))
 
     def undo() -> str:
         if old.expires_at is not None and _is_hidden(old):
-            visit.memory.forget(bank_id, old.id, after=old.expires_at - utc_now())
+            request.memory.forget(bank_id, old.id, after=old.expires_at - utc_now())
             return "The memory is forgotten again."
         memories.invalidate(bank_id, old.id, old.invalidated_because)
         return "The memory is invalidated again."
 
-    return visit.done(Notice("Restored: it is recalled again.", undo), "memory", id=old.id)
+    return request.done(Notice("Restored: it is recalled again.", undo), "memory", id=old.id)
 
 
 @router.get("/memory/forget")
-def ask_forget(visit: VisitDep) -> HTMLResponse:
+def ask_forget(request: PageRequestDep) -> HTMLResponse:
     """Show what forgetting a memory deletes, and ask."""
-    found = _found(visit)
-    would = visit.memory.forget(visit.bank_id, found.id, dry_run=True)
-    return visit.page("memory_forget.html", memory=found, would=would, days=GRACE.days)
+    found = _found(request)
+    would = request.memory.forget(request.bank_id, found.id, dry_run=True)
+    return request.page("memory_forget.html", memory=found, would=would, days=GRACE.days)
 
 
 @router.post("/memory/forget")
-def forget(visit: VisitDep, form: FormDep) -> RedirectResponse:
+def forget(request: PageRequestDep, form: FormDep) -> RedirectResponse:
     """Delete a memory for good, or after a time in which it can be restored."""
-    bank_id, id = visit.bank_id, visit.required("id")
+    bank_id, id = request.bank_id, request.required("id")
     if form.given("when") == "now":
-        gone = visit.memory.forget(bank_id, id)
+        gone = request.memory.forget(bank_id, id)
         others = f", with {len(gone) - 1} conclusions from it" if len(gone) > 1 else ""
-        return visit.done(Notice(f"Forgotten for good{others}."), "memories")
-    visit.memory.forget(bank_id, id, after=GRACE)
+        return request.done(Notice(f"Forgotten for good{others}."), "memories")
+    request.memory.forget(bank_id, id, after=GRACE)
 
     def undo() -> str:
-        visit.memory.memories.restore(bank_id, id, "undone in the viewer")
+        request.memory.memories.restore(bank_id, id, "undone in the viewer")
         return "The memory is recalled again."
 
     told = f"Forgotten: it is in no answer, and can be restored for {GRACE.days} days."
-    return visit.done(Notice(told, undo), "memory", id=id)
+    return request.done(Notice(told, undo), "memory", id=id)

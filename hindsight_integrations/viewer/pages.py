@@ -29,17 +29,18 @@ PER_PAGE = 50
 """Rows of a page of a list."""
 
 
-class Visit:
-    """One request for a page, and the page as its answer.
+class PageRequest:
+    """Read a request for a page, and render the page as its answer.
 
     Attributes:
-        request: the request.
+        http: the request as Starlette gives it.
         memory: the memory that is viewed.
+        notices: what was done, each with the way to undo it.
     """
 
     def __init__(self, request: Request) -> None:
         state = request.app.state
-        self.request = request
+        self.http = request
         self.memory: Hindsight = state.memory
         self.notices: Notices = state.notices
         self._tokens: FormTokens = state.tokens
@@ -48,7 +49,7 @@ class Visit:
     @property
     def query(self) -> Mapping[str, str]:
         """The parameters of the address that have a value."""
-        return {name: value for name, value in self.request.query_params.items() if value.strip()}
+        return {name: value for name, value in self.http.query_params.items() if value.strip()}
 
     def value(self, name: str) -> str:
         """Return a parameter of the address; "" if it has none."""
@@ -69,65 +70,65 @@ class Visit:
         Raises:
             InvalidInputError: it is missing.
         """
-        value = self.request.query_params.get(name, "")
+        value = self.http.query_params.get(name, "")
         if not value:
             raise InvalidInputError(f"the address has no {name!r}; use a link of the viewer")
         return value
 
     def every(self, name: str) -> list[str]:
         """Return all values of a parameter of the address that are not blank."""
-        return [value for value in self.request.query_params.getlist(name) if value.strip()]
+        return [value for value in self.http.query_params.getlist(name) if value.strip()]
 
     def link(self, page: str, **parameters: object) -> str:
         """Return the address of a page, in the same bank unless another is given.
 
         Parameters that are None, empty or False are left out.
         """
-        bank = self.request.query_params.get("bank")
+        bank = self.http.query_params.get("bank")
         given = {"bank": bank, **parameters}
         shown = {name: value for name, value in given.items() if value not in (None, "", (), [])}
         query = urlencode({k: v for k, v in shown.items() if v is not False}, doseq=True)
-        path: str = self.request.url_for(page).path
+        path: str = self.http.url_for(page).path
         return f"{path}?{query}" if query else path
 
     def here(self, **changed: object) -> str:
         """Return the address of this page with some parameters changed."""
-        return self.here_as(self.request.scope["route"].name, **changed)
+        return self.here_as(self.http.scope["route"].name, **changed)
 
     def here_as(self, page: str, **changed: object) -> str:
         """Return the address of another page with the parameters of this one, some changed."""
         parameters: dict[str, object] = {
-            name: self.request.query_params.getlist(name) for name in self.request.query_params
+            name: self.http.query_params.getlist(name) for name in self.http.query_params
         }
         return self.link(page, **(parameters | changed))
 
     def asset(self, name: str) -> str:
         """Return the address of a file of the viewer."""
-        path: str = self.request.url_for("static", path=name).path
+        path: str = self.http.url_for("static", path=name).path
         return path
 
     def page(self, template: str, status: int = 200, **values: object) -> HTMLResponse:
         """Return a page as the answer."""
-        browser = self._tokens.browser(self.request)
+        browser = self._tokens.browser(self.http)
         text = self._environment.get_template(template).render(
-            visit=self,
+            request=self,
             here_is=template.removesuffix(".html"),
-            bank_id=self.request.query_params.get("bank"),
-            notice=self.notices.get(self.request.query_params.get("done")),
+            bank_id=self.http.query_params.get("bank"),
+            notice=self.notices.get(self.http.query_params.get("done")),
             form_token=self._tokens.token(browser),
             token_field=FIELD,
             now=utc_now(),
             **values,
         )
         answer = HTMLResponse(text, status)
-        if COOKIE not in self.request.cookies:
+        if COOKIE not in self.http.cookies:
             answer.set_cookie(
                 COOKIE,
                 browser,
-                path=self.request.scope.get("root_path") or "/",
+                path=self.http.scope.get("root_path") or "/",
                 httponly=True,
                 samesite="strict",
-                secure=self.request.url.scheme == "https",
+                secure=self.http.url.scheme == "https",
             )
         return answer
 
@@ -144,7 +145,7 @@ class Visit:
 
     def check(self, token: str) -> None:
         """Raise HTTPException if a form's token is not that of this browser."""
-        self._tokens.check(self.request, token)
+        self._tokens.check(self.http, token)
 
 
 class Form:
@@ -177,11 +178,11 @@ async def _form(request: Request) -> Form:
         name: [value for value in sent.getlist(name) if isinstance(value, str)] for name in sent
     }
     form = Form(fields)
-    Visit(request).check(form.text(FIELD))
+    PageRequest(request).check(form.text(FIELD))
     return form
 
 
-VisitDep = Annotated[Visit, Depends(Visit)]
+PageRequestDep = Annotated[PageRequest, Depends(PageRequest)]
 """The request, as a parameter of a page."""
 
 FormDep = Annotated[Form, Depends(_form)]

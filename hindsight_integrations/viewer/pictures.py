@@ -13,7 +13,12 @@ from fastapi.responses import HTMLResponse
 
 from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.models import MemoryType
-from hindsight_integrations.viewer.pages import Visit, VisitDep, number_given, time_given
+from hindsight_integrations.viewer.pages import (
+    PageRequest,
+    PageRequestDep,
+    number_given,
+    time_given,
+)
 
 router = APIRouter(default_response_class=HTMLResponse)
 
@@ -36,57 +41,60 @@ HEADERS = {
 
 
 @router.get("/graph")
-def graph(visit: VisitDep) -> HTMLResponse:
+def graph(request: PageRequestDep) -> HTMLResponse:
     """Show the entities of a bank and what connects them."""
-    return _page(visit, "graph.html")
+    return _page(request, "graph.html")
 
 
 @router.get("/timeline")
-def timeline(visit: VisitDep) -> HTMLResponse:
+def timeline(request: PageRequestDep) -> HTMLResponse:
     """Show the memories of a bank at their times."""
-    return _page(visit, "timeline.html")
+    return _page(request, "timeline.html")
 
 
-def _page(visit: Visit, template: str) -> HTMLResponse:
-    visit.memory.banks.get(visit.bank_id)
-    return visit.page(template, types=list(MemoryType))
+def _page(request: PageRequest, template: str) -> HTMLResponse:
+    request.memory.banks.get(request.bank_id)
+    return request.page(template, types=list(MemoryType))
 
 
 @router.get("/graph/picture")
-def graph_picture(visit: VisitDep) -> HTMLResponse:
+def graph_picture(request: PageRequestDep) -> HTMLResponse:
     """Return the picture of the graph."""
     try:
         given = {
-            "center": visit.query.get("center"),
-            "hops": number_given("hops", visit.query.get("hops"), int),
-            "limit": number_given("limit", visit.query.get("limit"), int),
-            **_chosen(visit),
+            "center": request.query.get("center"),
+            "hops": number_given("hops", request.query.get("hops"), int),
+            "limit": number_given("limit", request.query.get("limit"), int),
+            **_chosen(request),
         }
-        made = visit.memory.graph(visit.bank_id, **_given(given)).html()
+        made = request.memory.graph(request.bank_id, **_given(given)).html()
     except HindsightError as error:
-        return _problem(visit, error)
+        return _problem(request, error)
     return HTMLResponse(made, headers=HEADERS)
 
 
 @router.get("/timeline/picture")
-def timeline_picture(visit: VisitDep) -> HTMLResponse:
+def timeline_picture(request: PageRequestDep) -> HTMLResponse:
     """Return the picture of the timeline."""
     try:
-        given = {"limit": number_given("limit", visit.query.get("limit"), int), **_chosen(visit)}
-        made = visit.memory.timeline(visit.bank_id, **_given(given)).html()
+        given = {
+            "limit": number_given("limit", request.query.get("limit"), int),
+            **_chosen(request),
+        }
+        made = request.memory.timeline(request.bank_id, **_given(given)).html()
     except HindsightError as error:
-        return _problem(visit, error)
+        return _problem(request, error)
     return HTMLResponse(made, headers=HEADERS)
 
 
-def _chosen(visit: Visit) -> dict[str, Any]:
+def _chosen(request: PageRequest) -> dict[str, Any]:
     """Return the memories that the address chooses."""
-    query = visit.query
+    query = request.query
     start, end = time_given("from", query.get("from")), time_given("until", query.get("until"))
     return {
-        "entities": visit.every("entity"),
-        "types": visit.every("type"),
-        "tags": visit.every("tag"),
+        "entities": request.every("entity"),
+        "types": request.every("type"),
+        "tags": request.every("tag"),
         "window": (start, end) if start or end else None,
     }
 
@@ -95,9 +103,9 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value not in (None, [])}
 
 
-def _problem(visit: Visit, error: HindsightError) -> HTMLResponse:
+def _problem(request: PageRequest, error: HindsightError) -> HTMLResponse:
     """Return a page for the frame that says why there is no picture."""
-    page = visit.page("picture_problem.html", 400, problem=str(error))
+    page = request.page("picture_problem.html", 400, problem=str(error))
     page.headers.update({"X-Frame-Options": "SAMEORIGIN"})
     page.headers["Content-Security-Policy"] = (
         "default-src 'none'; style-src 'self'; frame-ancestors 'self'; sandbox"

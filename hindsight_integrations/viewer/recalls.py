@@ -14,7 +14,12 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Arm, MemoryType
 from hindsight_integrations.recall.base import Budget
 from hindsight_integrations.results import Recalled, RecallResult
-from hindsight_integrations.viewer.pages import Visit, VisitDep, number_given, time_given
+from hindsight_integrations.viewer.pages import (
+    PageRequest,
+    PageRequestDep,
+    number_given,
+    time_given,
+)
 
 router = APIRouter(default_response_class=HTMLResponse)
 
@@ -54,23 +59,25 @@ class Side:
 
 
 @router.get("/recall")
-def recall(visit: VisitDep) -> HTMLResponse:
+def recall(request: PageRequestDep) -> HTMLResponse:
     """Try a recall with one or two sets of settings."""
-    visit.memory.banks.get(visit.bank_id)
+    request.memory.banks.get(request.bank_id)
     names = (
-        {"a": "Settings A", "b": "Settings B"} if visit.query.get("compare") else {"a": "Settings"}
+        {"a": "Settings A", "b": "Settings B"}
+        if request.query.get("compare")
+        else {"a": "Settings"}
     )
-    sides = [_side(visit, name, title) for name, title in names.items()]
+    sides = [_side(request, name, title) for name, title in names.items()]
     failed = any(side.problem for side in sides)
-    return visit.page(
+    return request.page(
         "recall.html",
         400 if failed else 200,
         sides=sides,
-        settings_shown=failed or (len(sides) > 1 and not visit.query.get("query")),
+        settings_shown=failed or (len(sides) > 1 and not request.query.get("query")),
         types=list(MemoryType),
         arms=list(Arm),
         budgets=get_args(Budget),
-        default_tokens=visit.memory.settings.max_tokens,
+        default_tokens=request.memory.settings.max_tokens,
         left_out=LEFT_OUT,
         signals_shown=signals_shown,
         arm_reason=explain.arm_reason,
@@ -79,40 +86,40 @@ def recall(visit: VisitDep) -> HTMLResponse:
     )
 
 
-def _side(visit: Visit, name: str, title: str) -> Side:
-    query = visit.query.get("query")
+def _side(request: PageRequest, name: str, title: str) -> Side:
+    query = request.query.get("query")
     given = [
-        f"{field.removeprefix(f'{name}_')} {' '.join(visit.every(field))}"
-        for field in visit.query
+        f"{field.removeprefix(f'{name}_')} {' '.join(request.every(field))}"
+        for field in request.query
         if field.startswith(f"{name}_")
     ]
-    filtered = any(visit.value(f"{name}_{filter}") for filter in FILTERS)
+    filtered = any(request.value(f"{name}_{filter}") for filter in FILTERS)
     empty = Side(name, title, filtered, ", ".join(given))
     if not query:
         return empty
     try:
         return replace(
-            empty, result=visit.memory.recall(visit.bank_id, query, **_options(visit, name))
+            empty, result=request.memory.recall(request.bank_id, query, **_options(request, name))
         )
     except InvalidInputError as error:
         return replace(empty, problem=str(error))
 
 
-def _options(visit: Visit, side: str) -> dict[str, Any]:
+def _options(request: PageRequest, side: str) -> dict[str, Any]:
     """Return the options of `recall` that the address names for a side."""
 
     def one(name: str) -> str | None:
-        return visit.query.get(f"{side}_{name}")
+        return request.query.get(f"{side}_{name}")
 
     start, end = time_given("from", one("from")), time_given("until", one("until"))
     given = {
         "budget": one("budget"),
         "max_tokens": number_given("tokens", one("tokens"), int),
         "min_score": number_given("least relevance", one("least"), float),
-        "types": visit.every(f"{side}_type"),
-        "arms": visit.every(f"{side}_arm"),
-        "tags": visit.every(f"{side}_tag"),
-        "entities": visit.every(f"{side}_entity"),
+        "types": request.every(f"{side}_type"),
+        "arms": request.every(f"{side}_arm"),
+        "tags": request.every(f"{side}_tag"),
+        "entities": request.every(f"{side}_entity"),
         "window": (start, end) if start or end else None,
         "as_of": time_given("known on", one("as_of")),
         "query_time": time_given("asked on", one("asked")),

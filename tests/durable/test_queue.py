@@ -19,9 +19,9 @@ from hindsight_integrations import (
     StoreUnavailableError,
 )
 from hindsight_integrations.durable import DurableRetain, ReplayQueue
-from hindsight_integrations.durable.queue import Operation, together
+from hindsight_integrations.durable.queue import Operation, batch_length
 from hindsight_integrations.models import MemoryType, utc_now
-from hindsight_integrations.retain.request import Stamp, Submission, Turn
+from hindsight_integrations.retain.request import SharedFields, Submission, Turn
 from tests.interrupted import interrupt_transactions
 
 from .memories import opened, owned_by_another, submission
@@ -41,7 +41,8 @@ submissions = st.builds(
             metadata)
     ).map(tuple),
     st.builds(
-        Stamp, st.none() | words, metadata, st.lists(words).map(tuple), st.lists(words).map(tuple),
+        SharedFields, st.none() | words, metadata, st.lists(words).map(tuple),
+        st.lists(words).map(tuple),
         st.none() | st.sampled_from(MemoryType), st.none() | st.floats(0, 1), st.none() | moments,
         st.none() | words,
     ),
@@ -75,7 +76,7 @@ def test_one_transaction_holds_one_bank_one_caller_and_no_document_twice(
         Operation(number, "op", bank, document, utc_now(), "{}")
         for number, (bank, document, _) in enumerate(data)
     ]
-    count = together(waiting, lambda each: data[each.number][2])
+    count = batch_length(waiting, lambda each: data[each.number][2])
     taken = data[:count]
     documents = {document for _, document, _ in taken}
     assert len({(bank, caller) for bank, _, caller in taken}) == min(1, len(data))

@@ -25,7 +25,7 @@ from hindsight_integrations import (
     StoreUnavailableError,
 )
 from hindsight_integrations.durable import Backoff, DurableRetain, ReplayQueue, replayer
-from hindsight_integrations.durable.replayer import BATCH, TRIES
+from hindsight_integrations.durable.replayer import BATCH_SIZE, MAX_ATTEMPTS
 from hindsight_integrations.models import utc_now
 from hindsight_integrations.retain.extraction import Fact, Passage, SentenceExtractor
 from tests.embedders import Letters
@@ -48,10 +48,10 @@ def test_what_is_retained_while_the_store_is_away_is_stored_in_order_when_it_is_
             assert first.result.stored == ()
             assert len(first.queued) == len(first.document_ids) == 1
             durable.retain("b", "Boat 1 is red.", timestamp=said)
-            durable.retain_many("b", [f"Boat {n} is red." for n in range(2, 2 + 2 * BATCH)])
+            durable.retain_many("b", [f"Boat {n} is red." for n in range(2, 2 + 2 * BATCH_SIZE)])
             durable.retain_messages("b", [{"role": "Ann", "content": "Boat 999 is blue."}])
             state = durable.state()
-            assert state.waiting == 3 + 2 * BATCH
+            assert state.waiting == 3 + 2 * BATCH_SIZE
             assert state.oldest is not None
             assert not durable.drain(0.1)
             assert not durable.health()
@@ -60,7 +60,7 @@ def test_what_is_retained_while_the_store_is_away_is_stored_in_order_when_it_is_
         assert durable.health()
         stored = everything(durable.memory)
         order = [int(m.text.split()[1]) for m in stored]
-        assert order == [*range(2 + 2 * BATCH), 999]
+        assert order == [*range(2 + 2 * BATCH_SIZE), 999]
         assert all(m.mentioned_at < before for m in stored)
         assert next(m for m in stored if m.text == "Boat 1 is red.").mentioned_at == said
         assert {m.proof_count for m in stored} == {1}
@@ -211,7 +211,7 @@ def moody() -> Iterator[Callable[[int], Hindsight]]:
 def test_a_failure_that_passes_is_waited_out(
     moody: Callable[[int], Hindsight], queue: Path
 ) -> None:
-    memory = moody(TRIES - 1)
+    memory = moody(MAX_ATTEMPTS - 1)
     with DurableRetain(memory, queue, backoff=SOON) as durable:
         receipt = durable.retain("b", "A poison is red.")
         assert durable.drain()
@@ -283,7 +283,7 @@ def test_what_close_leaves_to_an_attempt_in_progress_is_closed_when_it_ends(
         go_on.wait(60)
         return [passage.text]
 
-    monkeypatch.setattr("hindsight_integrations.durable.replayer._LAST_ATTEMPT", 0.01)
+    monkeypatch.setattr("hindsight_integrations.durable.replayer._CLOSE_TIMEOUT", 0.01)
     durable = DurableRetain(lambda: opened(folder, extractor=slow), queue, patience=0.01)
     durable.retain("b", "Boat 0 is red.")
     assert begun.wait(60)

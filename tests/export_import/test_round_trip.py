@@ -229,7 +229,7 @@ def test_whatever_a_store_can_hold_comes_back_the_same(
 ) -> None:
     bank, copy, path = f"random {next(NUMBERS)}", f"copy {next(NUMBERS)}", whole.with_suffix(".tmp")
     graph = home.runtime.graph
-    graph.create_bank(Bank(bank), home.runtime.stamp)
+    graph.create_bank(Bank(bank), home.runtime.embedder_identity)
     ids = [f"m{n}" for n in range(len(records))]
     entity = Entity("e", bank, "É 😀", "thing", ("É2",))
     numbered = [

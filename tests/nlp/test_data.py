@@ -9,7 +9,7 @@ import pytest
 
 from hindsight_integrations.nlp import data
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.nlp.time.lexer import Kind
+from hindsight_integrations.nlp.time.lexer import TokenKind
 from hindsight_integrations.normalization import entity_norm
 
 NAMES = sorted(
@@ -57,7 +57,7 @@ def test_given_names_are_normal_forms(who: str) -> None:
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_the_words_of_each_language_are_of_known_kinds(code: str) -> None:
     language = table("times")[code]
-    assert language["words"].keys() <= set(Kind.__members__)
+    assert language["words"].keys() <= set(TokenKind.__members__)
     for kind, words in language["words"].items():
         for word in re.split(r"[|,]", words):
             phrase, equals, value = word.partition("=")

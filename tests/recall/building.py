@@ -17,14 +17,14 @@ from hindsight_integrations.recall.pool import Pool
 from hindsight_integrations.results import Window
 from hindsight_integrations.stores.base import (
     Candidate,
-    EmbedderStamp,
+    EmbedderIdentity,
     LexemeStats,
     MemoryFilter,
     StoredBank,
 )
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
-BANK = StoredBank(Bank("bank", created_at=NOON, updated_at=NOON), "key", EmbedderStamp("e", 2))
+BANK = StoredBank(Bank("bank", created_at=NOON, updated_at=NOON), "key", EmbedderIdentity("e", 2))
 EVERYTHING = MemoryFilter(now=NOON)
 
 

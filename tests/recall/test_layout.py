@@ -9,7 +9,7 @@ import pytest
 from hindsight_integrations import Hindsight
 from hindsight_integrations.models import Bank
 from hindsight_integrations.recall.layout import KEPT, Layout, LayoutCache
-from hindsight_integrations.stores.base import EmbedderStamp, Place, StoredBank
+from hindsight_integrations.stores.base import EmbedderIdentity, Place, StoredBank
 from hindsight_integrations.timespan import as_utc
 
 NOW = as_utc(datetime(2025, 1, 1))
@@ -32,7 +32,7 @@ class Numbered:
 
 
 def bank(version: int = 0, key: str = "k") -> StoredBank:
-    return StoredBank(Bank("b"), key, EmbedderStamp("toy", 8), version)
+    return StoredBank(Bank("b"), key, EmbedderIdentity("toy", 8), version)
 
 
 def read(cache: LayoutCache, store: Numbered, of: StoredBank, most: int) -> int | None:

@@ -36,7 +36,7 @@ from hindsight_integrations.reflect.scoring import (
 )
 from hindsight_integrations.reflect.topics import LONGEST_QUOTE, Grade, Topic, statements
 from hindsight_integrations.settings import Settings
-from hindsight_integrations.stores.base import EmbedderStamp, MemoryRecord
+from hindsight_integrations.stores.base import EmbedderIdentity, MemoryRecord
 from hindsight_integrations.stores.sqlite import SqliteGraph
 
 NOW = datetime(2025, 6, 20, 9, tzinfo=UTC)
@@ -441,7 +441,7 @@ def observed(id: str, *sources: str, derived: bool = True, pinned: bool = False)
 
 def test_of_observations_left_with_the_same_memories_the_first_stays() -> None:
     graph = SqliteGraph(None)
-    graph.create_bank(Bank("b"), EmbedderStamp("test", 3))
+    graph.create_bank(Bank("b"), EmbedderIdentity("test", 3))
     rewritten = ConclusionUpdate(
         (
             observed("first", "f1"),

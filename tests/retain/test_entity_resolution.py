@@ -32,7 +32,7 @@ from hindsight_integrations.stores.base import (
     Kind,
 )
 from hindsight_integrations.stores.sqlite.graph import SqliteGraph
-from hindsight_integrations.stores.testing.samples import STAMP, record
+from hindsight_integrations.stores.testing.samples import EMBEDDER, record
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ NOW = datetime(2024, 3, 1, tzinfo=UTC)
 @pytest.fixture
 def graph() -> Iterator[SqliteGraph]:
     store = SqliteGraph(None)
-    store.create_bank(Bank("b"), STAMP)
+    store.create_bank(Bank("b"), EMBEDDER)
     yield store
     store.close()
 
@@ -405,7 +405,7 @@ def labelled() -> list[Labelled]:
 
 def in_one_batch(facts: Sequence[Labelled]) -> list[str]:
     with_store = SqliteGraph(None)
-    with_store.create_bank(Bank("b"), STAMP)
+    with_store.create_bank(Bank("b"), EMBEDDER)
     resolution = Resolver(with_store, "b").resolve(
         [fact.mentions for fact in facts],
         [fact.at for fact in facts],
@@ -417,7 +417,7 @@ def in_one_batch(facts: Sequence[Labelled]) -> list[str]:
 
 def one_by_one(facts: Sequence[Labelled]) -> list[str]:
     store = SqliteGraph(None)
-    store.create_bank(Bank("b"), STAMP)
+    store.create_bank(Bank("b"), EMBEDDER)
     notebook = Notebook(store)
     resolutions = [notebook.retain(fact.mentions, fact.at, fact.text) for fact in facts]
     store.close()

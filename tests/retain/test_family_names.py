@@ -14,7 +14,7 @@ from hindsight_integrations.retain.entity_resolution import Resolution, Resolver
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.stated_names import aliases_stated, names_denied
 from hindsight_integrations.stores.sqlite.graph import SqliteGraph
-from hindsight_integrations.stores.testing.samples import STAMP
+from hindsight_integrations.stores.testing.samples import EMBEDDER
 
 NOW = datetime(2024, 3, 1, tzinfo=UTC)
 
@@ -22,7 +22,7 @@ NOW = datetime(2024, 3, 1, tzinfo=UTC)
 def resolved(*facts: tuple[str, Sequence[str]]) -> Resolution:
     """Resolve texts, each with the persons it names, in one batch of an empty bank."""
     store = SqliteGraph(None)
-    store.create_bank(Bank("b"), STAMP)
+    store.create_bank(Bank("b"), EMBEDDER)
     mentions = [[Mention(name, "person") for name in names] for _, names in facts]
     texts = [text for text, _ in facts]
     resolution = Resolver(store, "b").resolve(mentions, [NOW] * len(facts), texts)

@@ -13,7 +13,7 @@ from hindsight_integrations.models import Bank
 from hindsight_integrations.retain import entity_resolution
 from hindsight_integrations.retain.entity_resolution import Resolver
 from hindsight_integrations.retain.extraction import Mention
-from hindsight_integrations.stores.base import EmbedderStamp
+from hindsight_integrations.stores.base import EmbedderIdentity
 from hindsight_integrations.stores.sqlite import SqliteGraph
 
 NOW = datetime(2024, 5, 3, tzinfo=UTC)
@@ -37,7 +37,7 @@ def compared(number: int, monkeypatch: pytest.MonkeyPatch) -> int:
 
     monkeypatch.setattr(entity_resolution, "relate", counting)
     graph = SqliteGraph(None)
-    graph.create_bank(Bank("b"), EmbedderStamp("test", 3))
+    graph.create_bank(Bank("b"), EmbedderIdentity("test", 3))
     facts = [[Mention(name, "person")] for name in names(number)]
     Resolver(graph, "b").resolve(facts, [NOW] * number)
     graph.close()

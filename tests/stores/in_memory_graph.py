@@ -34,7 +34,7 @@ from hindsight_integrations.stores import base, common
 from hindsight_integrations.stores.audit import audit_of
 from hindsight_integrations.stores.base import (
     ChangeSet,
-    EmbedderStamp,
+    EmbedderIdentity,
     Kind,
     MemoryFilter,
     MemoryRecord,
@@ -385,7 +385,7 @@ class InMemoryGraph:
     # Banks
 
     def create_bank(
-        self, bank: Bank, embedder: EmbedderStamp, *, importing: str | None = None
+        self, bank: Bank, embedder: EmbedderIdentity, *, importing: str | None = None
     ) -> StoredBank:
         check_storable(bank)
         with self._writing() as state:
@@ -420,7 +420,7 @@ class InMemoryGraph:
         bank_id: str,
         bank: Bank | Callable[[Bank], Bank] | None = None,
         *,
-        embedder: EmbedderStamp | None = None,
+        embedder: EmbedderIdentity | None = None,
         leaving: bool = False,
     ) -> StoredBank:
         with self._writing() as state:
@@ -592,7 +592,7 @@ class InMemoryGraph:
             self._committed = None
 
 
-def adopt(state: State, data: BankData, embedder: EmbedderStamp) -> None:
+def adopt(state: State, data: BankData, embedder: EmbedderIdentity) -> None:
     """Replace the vectors of a bank by those staged with `embedder`, under a new key."""
     staged = {id: each for id, each in data.staged.items() if each.embedder == embedder}
     if lacking := sorted(data.memories.keys() - staged.keys()):

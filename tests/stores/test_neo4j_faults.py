@@ -23,7 +23,7 @@ from hindsight_integrations.models import Bank
 from hindsight_integrations.stores.base import ENTITY_NAMED, MEMORY, MEMORY_ID, RECORD
 from hindsight_integrations.stores.neo4j import Neo4jGraph
 from hindsight_integrations.stores.neo4j.connection import NEO4J_ERRORS, check_server, store_error
-from hindsight_integrations.stores.testing.samples import STAMP, VALID, keep, record
+from hindsight_integrations.stores.testing.samples import EMBEDDER, VALID, keep, record
 
 from .chroma_server import free_port
 from .neo4j_server import Server, or_skip
@@ -49,7 +49,7 @@ def graph(server: Server) -> Iterator[Neo4jGraph]:
         graph.delete_bank(stored.bank.id)
     while graph.purge_deleted():
         continue
-    graph.create_bank(Bank("b"), STAMP)
+    graph.create_bank(Bank("b"), EMBEDDER)
     yield graph
     graph.close()
 
@@ -148,7 +148,7 @@ def test_a_full_disk_is_named_and_what_was_stored_stays(small_disk: Path) -> Non
         server.start()
     try:
         graph = server.address.graph()
-        graph.create_bank(Bank("b"), STAMP)
+        graph.create_bank(Bank("b"), EMBEDDER)
         keep(graph, record("first"))
         (small_disk / "filler").write_bytes(bytes(_free(small_disk)))
         with pytest.raises(StoreUnavailableError, match="free some space if its disk is full"):

@@ -53,7 +53,7 @@ from hindsight_integrations.stores.sqlite import SqliteGraph
 from hindsight_integrations.stores.testing import GraphStoreContract
 from hindsight_integrations.stores.testing.samples import (
     ALL,
-    STAMP,
+    EMBEDDER,
     VALID,
     ago,
     changed,
@@ -93,7 +93,7 @@ def graph(empty_neo4j: Address) -> Iterator[Neo4jGraph]:
 
 @pytest.fixture
 def bank(graph: Neo4jGraph) -> str:
-    return graph.create_bank(Bank("b"), STAMP).key
+    return graph.create_bank(Bank("b"), EMBEDDER).key
 
 
 @pytest.mark.slow
@@ -121,14 +121,14 @@ class TestContract(GraphStoreContract):
 def test_a_bank_that_another_process_deletes_or_makes_again_is_never_mixed_up(
     graph: Neo4jGraph, empty_neo4j: Address
 ) -> None:
-    graph.create_bank(Bank("b"), STAMP)
+    graph.create_bank(Bank("b"), EMBEDDER)
     keep(graph, record("a", entities=("Ann",)))
     other = empty_neo4j.graph()
     assert graph.filter_ids("b", ["a"], VALID) == {"a"}  # knows the key of the bank from now on
     other.delete_bank("b")
     with pytest.raises(BankNotFoundError, match="'b'"):
         graph.filter_ids("b", ["a"], VALID)
-    other.create_bank(Bank("b"), STAMP)
+    other.create_bank(Bank("b"), EMBEDDER)
     keep(other, record("c"))
     assert graph.filter_ids("b", ["a", "c"], VALID) == {"c"}
     other.update_bank("b", Bank("renamed"))
@@ -232,7 +232,7 @@ def test_a_database_that_does_not_exist_is_named(empty_neo4j: Address) -> None:
 def test_a_routing_address_works_too(graph: Neo4jGraph, empty_neo4j: Address) -> None:
     routing = empty_neo4j.uri.replace("bolt", "neo4j", 1)
     other = replace(empty_neo4j, uri=routing).graph()
-    other.create_bank(Bank("b"), STAMP)
+    other.create_bank(Bank("b"), EMBEDDER)
     assert graph.get_bank("b") is not None
     other.close()
 
@@ -272,7 +272,7 @@ def test_purging_leaves_no_node_behind(graph: Neo4jGraph, bank: str, empty_neo4j
     keep(graph, documents=(document("d"),), chunks=(chunk("c", "d"),), links=(link("a", "b"),))
     keep(graph, record("o", sources=(Source(memory_id="a"),)), checkpoint=QueueCheckpoint("q", 1))
     keep(graph, mental_models=(MentalModel("z", "b", "n", "t"),))
-    keep(graph, staged=(StagedVector("a", record("a").vector, None, STAMP),))
+    keep(graph, staged=(StagedVector("a", record("a").vector, None, EMBEDDER),))
     graph.delete_bank("b")
     graph.acknowledge(each.ticket for each in graph.pending_vectors(99))
     while graph.purge_deleted(3):
@@ -478,7 +478,7 @@ def test_both_stores_answer_alike(graph: Neo4jGraph, bank: str) -> None:
     random = Random(11)
     changes = generated(random, 500)
     embedded = SqliteGraph(None)
-    embedded.create_bank(Bank("b"), STAMP)
+    embedded.create_bank(Bank("b"), EMBEDDER)
     ids = [each.memory.id for each in changes.memories]
     people = [each.id for each in changes.entities]
 
@@ -552,7 +552,7 @@ def test_syntax_is_only_text(graph: Neo4jGraph, bank: str, text: str) -> None:
 
 @pytest.mark.slow
 def test_other_banks_cannot_crowd_out_hits(graph: Neo4jGraph, bank: str) -> None:
-    graph.create_bank(Bank("loud"), STAMP)
+    graph.create_bank(Bank("loud"), EMBEDDER)
     keep(graph, *(record(f"m{n}", "word " * 9, bank_id="loud", tags=("t",)) for n in range(300)))
     keep(graph, record("m", "a word said once in a long text", tags=("t",)))
     assert [hit.memory_id for hit in graph.text_search("b", ["word"], VALID, 1)] == ["m"]

@@ -38,7 +38,7 @@ from hindsight_integrations.stores.sqlite import SqliteGraph, check, connection
 from hindsight_integrations.stores.sqlite.connection import Connections, store_error
 from hindsight_integrations.stores.sqlite.schema import MIGRATIONS
 from hindsight_integrations.stores.testing.samples import (
-    STAMP,
+    EMBEDDER,
     VALID,
     document,
     keep,
@@ -57,7 +57,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def graph(path: Path) -> Iterator[SqliteGraph]:
     graph = SqliteGraph(path)
-    graph.create_bank(Bank("b"), STAMP)
+    graph.create_bank(Bank("b"), EMBEDDER)
     keep(
         graph,
         *(
@@ -136,7 +136,7 @@ def test_marks_of_calls_from_before_they_expired_do_so_in_a_month(path: Path) ->
 
 def test_names_from_before_their_vowel_signs_counted_are_found(path: Path) -> None:
     with closing(SqliteGraph(path)) as graph:
-        graph.create_bank(Bank("b"), STAMP)
+        graph.create_bank(Bank("b"), EMBEDDER)
         keep(graph, record("a", entities=("राम",)), record("b", entities=("Café ☕️",)))
     tamper(
         path,
@@ -259,7 +259,7 @@ def test_a_full_disk_undoes_the_change_set_and_leaves_the_store_usable(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = SqliteGraph(path)
-    graph.create_bank(Bank("b"), STAMP)
+    graph.create_bank(Bank("b"), EMBEDDER)
     keep(graph, record("first"))
     with graph._connections.write() as cursor:
         (pages,) = cursor.execute("PRAGMA page_count").fetchone()
@@ -388,7 +388,7 @@ def test_an_interrupted_call_leaves_no_transaction_open(
 ) -> None:
     interrupt = interrupt_transactions(monkeypatch)
     store = SqliteGraph(path)
-    store.create_bank(Bank("b"), STAMP)
+    store.create_bank(Bank("b"), EMBEDDER)
     interrupt()
     with pytest.raises(KeyboardInterrupt):
         call(store)
@@ -514,7 +514,7 @@ def test_rows_that_cannot_be_computed_are_reported(
 def test_others_write_while_all_is_checked(
     path: Path, graph: SqliteGraph, monkeypatch: pytest.MonkeyPatch, repair: bool
 ) -> None:
-    graph.create_bank(Bank("leaving"), STAMP)
+    graph.create_bank(Bank("leaving"), EMBEDDER)
     other, written = SqliteGraph(path), []
 
     def write_meanwhile(seconds: float) -> None:
@@ -526,7 +526,7 @@ def test_others_write_while_all_is_checked(
             graph.delete_bank("leaving")
         written.append(f"m{len(written)}")
         keep(other, record(written[-1], "word", entities=("Ann",), tags=("t",)))
-        other.create_bank(Bank(f"bank-{len(written)}"), STAMP)
+        other.create_bank(Bank(f"bank-{len(written)}"), EMBEDDER)
 
     monkeypatch.setattr(check, "SCAN_PAGE", 2)
     monkeypatch.setattr(check, "_TURN_SECONDS", -1)  # it pauses before each transaction
@@ -546,7 +546,7 @@ def test_a_bank_half_purged_has_no_faults(graph: SqliteGraph) -> None:
 
 
 def test_purging_leaves_no_row_behind(path: Path, graph: SqliteGraph) -> None:
-    keep(graph, staged=(StagedVector("x", record("x").vector, None, STAMP),))
+    keep(graph, staged=(StagedVector("x", record("x").vector, None, EMBEDDER),))
     keep(
         graph, mental_models=(MentalModel("z", "b", "n", "t"),), checkpoint=QueueCheckpoint("q", 1)
     )

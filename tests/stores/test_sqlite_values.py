@@ -22,7 +22,7 @@ from hindsight_integrations.stores.common import (
 )
 from hindsight_integrations.stores.sqlite import SqliteGraph
 from hindsight_integrations.stores.sqlite.rows import index_term, key_bounds, lexemes_of, vector_key
-from hindsight_integrations.stores.testing.samples import STAMP, keep, record
+from hindsight_integrations.stores.testing.samples import EMBEDDER, keep, record
 
 LEXEMES = st.text(st.characters(exclude_categories=("Cs", "Co")))
 
@@ -64,7 +64,7 @@ def test_keys_of_a_bank_are_one_range() -> None:
 @pytest.mark.parametrize("metadata", [{"k": float("nan")}, {"k": float("inf")}])
 def test_numbers_that_are_not_finite_are_refused(metadata: Metadata) -> None:
     graph = SqliteGraph(None)
-    graph.create_bank(Bank("b"), STAMP)
+    graph.create_bank(Bank("b"), EMBEDDER)
     with pytest.raises(InvalidInputError, match="not finite"):
         keep(graph, record("m", metadata=metadata))
     graph.close()

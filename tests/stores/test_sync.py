@@ -21,7 +21,7 @@ from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.stores import sync
 from hindsight_integrations.stores.base import (
     ChangeSet,
-    EmbedderStamp,
+    EmbedderIdentity,
     GraphStore,
     MemoryRecord,
     PendingVector,
@@ -35,7 +35,7 @@ from hindsight_integrations.stores.testing.vector_index import DIMENSION, names,
 
 from .chroma_server import free_port, serve
 
-STAMP = EmbedderStamp("test/1", DIMENSION)
+EMBEDDER = EmbedderIdentity("test/1", DIMENSION)
 
 
 def records(bank: str, count: int, start: int = 0, seed: int = 0) -> tuple[MemoryRecord, ...]:
@@ -52,7 +52,7 @@ def records(bank: str, count: int, start: int = 0, seed: int = 0) -> tuple[Memor
 
 
 def fill(graph: GraphStore, bank: str, count: int) -> str:
-    key = graph.create_bank(Bank(bank), STAMP).key
+    key = graph.create_bank(Bank(bank), EMBEDDER).key
     graph.apply(ChangeSet(bank, memories=records(bank, count)))
     return key
 
@@ -188,7 +188,7 @@ def test_a_flush_ends_where_doing_each_operation_in_turn_would(
 def test_two_stores_in_step_show_no_difference(graph: SqliteGraph, index: ChromaVectors) -> None:
     fill(graph, "one", 30)
     fill(graph, "two", 1)
-    graph.create_bank(Bank("empty"), STAMP)
+    graph.create_bank(Bank("empty"), EMBEDDER)
     sync.flush(graph, index)
     assert sync.compare(graph, index) == []
     assert sync.examine(graph, index, repair=True) == []

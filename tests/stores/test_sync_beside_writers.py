@@ -17,7 +17,7 @@ from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.sqlite import SqliteGraph
 from hindsight_integrations.stores.testing.vector_index import names, unit_vectors
 
-from .test_sync import STAMP, fill, records
+from .test_sync import EMBEDDER, fill, records
 
 TURNS = 100
 """Times that a `Writer` writes, at most."""
@@ -179,7 +179,7 @@ def test_an_id_given_again_before_the_repair_keeps_its_vector(
 def test_the_doctor_and_threads_that_write_leave_every_vector_in_its_place(
     graph: SqliteGraph, index: ChromaVectors
 ) -> None:
-    graph.create_bank(Bank("b"), STAMP)
+    graph.create_bank(Bank("b"), EMBEDDER)
     flushing, stop = threading.Lock(), threading.Event()
 
     def flush() -> None:

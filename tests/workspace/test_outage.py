@@ -21,7 +21,7 @@ from hindsight_integrations import (
     Workspace,
 )
 from hindsight_integrations.durable import ReplayQueue
-from hindsight_integrations.retain.request import Stamp, text_submission
+from hindsight_integrations.retain.request import SharedFields, text_submission
 from hindsight_integrations.workspace import SearchHit, SyncEvent
 from tests.durable.memories import SOON, everything, opened, owned_by_another
 from tests.embedders import Letters
@@ -114,7 +114,7 @@ def test_every_field_of_an_item_comes_through_the_queue(tmp_path: Path) -> None:
     assert {type(each) for each in operation.submission.stamp.metadata.values()} == {
         int, float, bool, str,
     }  # fmt: skip
-    assert Stamp() not in (given.stamp, operation.submission.stamp)
+    assert SharedFields() not in (given.stamp, operation.submission.stamp)
 
 
 def test_deletions_and_edits_of_an_outage_are_carried_over_in_a_later_process(
@@ -158,7 +158,7 @@ def test_a_broken_store_is_an_outage_too(folder: Path, root: Path) -> None:
 def test_a_store_that_does_not_answer_costs_its_deadline_once(
     folder: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hindsight_integrations.durable.durable_retain._OPENING", 0.1)
+    monkeypatch.setattr("hindsight_integrations.durable.durable_retain._OPENING_TIMEOUT", 0.1)
     hanging = threading.Event()
 
     def hang() -> Hindsight:

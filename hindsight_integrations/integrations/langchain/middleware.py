@@ -59,7 +59,7 @@ from hindsight_integrations.integrations.langchain.showing import (
     memories_not_shown,
     watched,
 )
-from hindsight_integrations.prompts import UNREADABLE
+from hindsight_integrations.prompts import DECODING_ERRORS
 from hindsight_integrations.results import RetainResult
 
 if TYPE_CHECKING:
@@ -406,7 +406,7 @@ class HindsightMiddleware(TurnMiddleware):
             )
         except HindsightError as error:
             self._report(f"recall in bank {bank!r}", error)
-            return UNREADABLE
+            return DECODING_ERRORS
 
     def _worded(self, recalled: Found | str, messages: Sequence[BaseMessage]) -> str:
         return recalled if isinstance(recalled, str) else memories_not_shown(recalled, messages)

@@ -44,7 +44,7 @@ from hindsight_integrations.integrations.llamaindex.conversions import (
 from hindsight_integrations.models import Message
 from hindsight_integrations.nlp import tokens
 from hindsight_integrations.normalization import new_id
-from hindsight_integrations.prompts import UNREADABLE
+from hindsight_integrations.prompts import DECODING_ERRORS
 from hindsight_integrations.recall.packing import pack
 from hindsight_integrations.retain.fence import strip_fenced
 from hindsight_integrations.retain.replay import LEAST_OVERLAP
@@ -209,7 +209,7 @@ class Chats:
                 text = self._recall(question, session_id, shown)
             except HindsightError as error:
                 self._report(f"recall in bank {self.bank_id!r}", error)
-                return UNREADABLE
+                return DECODING_ERRORS
             session.recalled = turn, text
         return text
 

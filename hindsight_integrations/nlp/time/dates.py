@@ -13,7 +13,7 @@ from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import Recurring, Step, When
 from hindsight_integrations.nlp.time.direction import is_moved_from
 from hindsight_integrations.nlp.time.grammar import Grammar, Match
-from hindsight_integrations.nlp.time.lexer import WORDS, Kind, Token, fold
+from hindsight_integrations.nlp.time.lexer import WORDS, Token, TokenKind, fold
 from hindsight_integrations.nlp.time.numeric_dates import numeric_day
 from hindsight_integrations.timespan import Precision, TimeSpan
 
@@ -92,11 +92,11 @@ def _numeric_date(match: Match) -> When | None:
 @DATES.rule("MONTH DIGITS [TO DASH UNTIL] DIGITS", "RANK [TO UNTIL] THE? RANK OF MONTH", only="en")
 def _days_of_month(match: Match) -> When | None:
     """7-9 May, "entre el 7 y el 9 de mayo", May 7 to 9; the last of "slips from 7 to 9 May"."""
-    first, last = match.all(Kind.NUMBER, Kind.ORDINAL, Kind.RANK)
+    first, last = match.all(TokenKind.NUMBER, TokenKind.ORDINAL, TokenKind.RANK)
     number = last.value - first.value + 1
     if number < 2:
         return None
-    month = match.value(Kind.MONTH)
+    month = match.value(TokenKind.MONTH)
     moved_to = calendar.yearly_day(month, last.value)  # raises if the month has no such day
     from_it = match.context.word_before(match.start).casefold() in ("from", "the")
     if from_it and is_moved_from(match.context.text, match.start):
@@ -124,12 +124,14 @@ def _days_of_month(match: Match) -> When | None:
 )
 def _day_of_month(match: Match) -> When | None:
     """7 May, "the 7th of May", May 7th, "7. Mai", "7 de mayo", "1er mai"; the year may follow."""
-    month = match.all(Kind.MONTH, Kind.MAYBE_MONTH)[0]
-    if match.has(Kind.DOT) and month is match.tokens[0] and not _abbreviated(month):
+    month = match.all(TokenKind.MONTH, TokenKind.MAYBE_MONTH)[0]
+    if match.has(TokenKind.DOT) and month is match.tokens[0] and not _abbreviated(month):
         return None
     if match.context.word_after(match.end).casefold() in WORDS["counted"] | {"of"}:
         return None
-    return calendar.yearly_day(month.value, match.value(Kind.NUMBER, Kind.ORDINAL, Kind.RANK))
+    return calendar.yearly_day(
+        month.value, match.value(TokenKind.NUMBER, TokenKind.ORDINAL, TokenKind.RANK)
+    )
 
 
 def _abbreviated(month: Token) -> bool:
@@ -151,7 +153,7 @@ def _ranked_quarter(match: Match) -> When | None:
     """The third quarter of 2022, "3. Quartal 2022"; the year is read by the next pass."""
     if match.unit() is not Precision.QUARTER:
         return None
-    number = match.value(Kind.RANK, Kind.ORDINAL, Kind.NUMBER)
+    number = match.value(TokenKind.RANK, TokenKind.ORDINAL, TokenKind.NUMBER)
     return calendar.yearly_quarter(number) if number <= 4 else None
 
 
@@ -160,13 +162,16 @@ def _century(match: Match) -> When | None:
     """The 19th century; not 20th Century Fox."""
     if match.unit() is not Precision.CENTURY or match.context.word_after(match.end).istitle():
         return None
-    return _whole(Precision.CENTURY, 100 * (match.value(Kind.RANK, Kind.ORDINAL, Kind.NUMBER) - 1))
+    return _whole(
+        Precision.CENTURY,
+        100 * (match.value(TokenKind.RANK, TokenKind.ORDINAL, TokenKind.NUMBER) - 1),
+    )
 
 
 @DATES.rule("DECADE")
 def _decade(match: Match) -> When | None:
     """The 1990s; the 1800s are a century."""
-    first = match.value(Kind.DECADE)
+    first = match.value(TokenKind.DECADE)
     if first < 1000:
         return None
     century = first % 100 == 0 and first != 2000
@@ -176,14 +181,14 @@ def _decade(match: Match) -> When | None:
 @DATES.rule("THE DECADE", "(?<=THE EDGE)DECADE", "(?<=THE EDGE DASH)DECADE")
 def _decade_of_this_age(match: Match) -> When | None:
     """The 90s, "the late nineties"; but not "in his 30s"."""
-    first = match.value(Kind.DECADE)
+    first = match.value(TokenKind.DECADE)
     return _short_decade(match, first) if first < 100 else None
 
 
 @DATES.rule("UNITS [NUMBER YEAR]", only="es fr")
 def _decade_of_years(match: Match) -> When | None:
     """The 90s as "los años 90", "les années 1990"."""
-    first = match.value(Kind.NUMBER, Kind.YEAR)
+    first = match.value(TokenKind.NUMBER, TokenKind.YEAR)
     if match.unit() is not Precision.YEAR or first % 10:
         return None
     return _whole(Precision.DECADE, first) if first >= 1000 else _short_decade(match, first)
@@ -221,7 +226,7 @@ def _winter_season(match: Match) -> When | None:
 @DATES.rule("[NUMBER YEAR] ERA", only="en")
 def _year_of_era(match: Match) -> When:
     """476 AD."""
-    return calendar.year(match.value(Kind.NUMBER, Kind.YEAR))
+    return calendar.year(match.value(TokenKind.NUMBER, TokenKind.YEAR))
 
 
 @DATES.rule(
@@ -231,7 +236,7 @@ def _year_of_era(match: Match) -> When:
 )
 def _named_day_of_month(match: Match) -> When | None:
     """Saturday the 11th: the nearest month in which the 11th is a Saturday."""
-    weekday, number = match.value(Kind.WEEKDAY), match.value(Kind.ORDINAL, Kind.RANK)
+    weekday, number = match.value(TokenKind.WEEKDAY), match.value(TokenKind.ORDINAL, TokenKind.RANK)
     if weekday == calendar.WEEKEND:
         return None
 
@@ -253,7 +258,7 @@ def _weekday_after_next(match: Match) -> When | None:
     """Saturday week, "a week on Saturday": a week after the coming one."""
     if match.unit() is not Precision.WEEK or match.tense() == "past" or match.is_rate():
         return None
-    coming = calendar.weekly(match.value(Kind.WEEKDAY)).coming(match.now)
+    coming = calendar.weekly(match.value(TokenKind.WEEKDAY)).coming(match.now)
     week = timedelta(weeks=1)
     return TimeSpan(coming.start + week, coming.end + week, coming.precision)
 
@@ -268,7 +273,7 @@ def _weekday_after_next(match: Match) -> When | None:
 )
 def _day_of_this_month(match: Match) -> When:
     """On the 15th, by the 15th, from the 3rd to the 7th."""
-    return calendar.monthly_day(match.value(Kind.ORDINAL))
+    return calendar.monthly_day(match.value(TokenKind.ORDINAL))
 
 
 @DATES.rule("[ON BY UNTIL FOR] THE ORDINAL", "(?<=UNKNOWN)THE ORDINAL END", only="en")
@@ -281,15 +286,15 @@ def _tagged_day_of_this_month(match: Match) -> When | None:
     noun = tag[:1] in ("N", "J", "C", "") and tag != "CC" and len(match.tokens) > 2
     if _OF_EACH.match(context.text, match.end):
         return None
-    return None if noun else calendar.monthly_day(match.value(Kind.ORDINAL))
+    return None if noun else calendar.monthly_day(match.value(TokenKind.ORDINAL))
 
 
 @DATES.rule("DAY_WORD DAY_PART?")
 def _day_word(match: Match) -> When | None:
     """Yesterday, "heute Abend", "ayer por la mañana"."""
-    day = _day(match.now, match.value(Kind.DAY_WORD))
-    if match.has(Kind.DAY_PART):
-        return _part_of_day(day, match.value(Kind.DAY_PART))
+    day = _day(match.now, match.value(TokenKind.DAY_WORD))
+    if match.has(TokenKind.DAY_PART):
+        return _part_of_day(day, match.value(TokenKind.DAY_PART))
     if match.context.text[match.start : match.end].casefold() == "hier" and not match.in_language():
         return None  # German for "here"
     return day
@@ -298,12 +303,12 @@ def _day_word(match: Match) -> When | None:
 @DATES.rule("PART_OF_DAY", "WHICH DAY_PART")
 def _named_part_of_day(match: Match) -> When | None:
     """Tonight, last night, this morning, "esta tarde", "ce soir"."""
-    if match.has(Kind.WHICH) and match.value(Kind.WHICH) < 0 and _is_somebodys(match):
+    if match.has(TokenKind.WHICH) and match.value(TokenKind.WHICH) < 0 and _is_somebodys(match):
         return None
-    if match.has(Kind.PART_OF_DAY):
-        offset, part = divmod(match.value(Kind.PART_OF_DAY), 10)
+    if match.has(TokenKind.PART_OF_DAY):
+        offset, part = divmod(match.value(TokenKind.PART_OF_DAY), 10)
     else:
-        offset, part = match.value(Kind.WHICH), match.value(Kind.DAY_PART)
+        offset, part = match.value(TokenKind.WHICH), match.value(TokenKind.DAY_PART)
     return _part_of_day(_day(match.now, offset), part)
 
 
@@ -330,7 +335,7 @@ def _part_of_day(day: TimeSpan, part: int) -> TimeSpan:
 @DATES.rule("UNIT WHICH", only="es fr")
 def _this_or_next(match: Match) -> When | None:
     """Last week, this month, "nächstes Jahr", "la semaine prochaine"."""
-    which, unit = match.value(Kind.WHICH), match.unit()
+    which, unit = match.value(TokenKind.WHICH), match.unit()
     if unit in (Precision.MINUTE, Precision.HOUR, Precision.DAY) or _possessed(match):
         return None  # "this minute", "the last day", "my last year there" are told of a story
     if which != 0 and match.context.word_before(match.start) == "the":
@@ -347,8 +352,8 @@ def _which_recurring(match: Match) -> When | None:
     "Last" is the latest that is over, "this" the one around the reference or else in its year
     or week, "next" the first to begin.
     """
-    which = match.value(Kind.WHICH)
-    named = next(token for token in match.tokens if token.kind is not Kind.WHICH)
+    which = match.value(TokenKind.WHICH)
+    named = next(token for token in match.tokens if token.kind is not TokenKind.WHICH)
     recurring = match.context.when(named)
     if isinstance(recurring, TimeSpan) or _possessed(match):
         return None
@@ -388,7 +393,7 @@ def _possessed(match: Match) -> bool:
     """Return True for a part of a story: "my last year at school", "last week of the term"."""
     context = match.context
     entries = context.language.folded.get(context.word_before(match.start).casefold(), ())
-    owned = any(entry.kind is Kind.OWN for entry in entries)
+    owned = any(entry.kind is TokenKind.OWN for entry in entries)
     if owned or context.language.code != "en":
         return owned
     return context.word_after(match.end) == "of" or _is_in_a_month(match)
@@ -401,7 +406,7 @@ def _is_in_a_month(match: Match) -> bool:
         return False
     language = match.context.language
     entries = (*language.exact.get(within[1], ()), *language.folded.get(fold(within[1]), ()))
-    return any(entry.kind in (Kind.MONTH, Kind.MAYBE_MONTH) for entry in entries)
+    return any(entry.kind in (TokenKind.MONTH, TokenKind.MAYBE_MONTH) for entry in entries)
 
 
 @DATES.rule("[ROLLING WHICH] QUANTITY ANY_UNIT", "ROLLING UNIT")
@@ -409,7 +414,7 @@ def _is_in_a_month(match: Match) -> bool:
 @DATES.rule("SINCE QUANTITY ANY_UNIT", only="de fr")
 def _rolling(match: Match) -> When | None:
     """The past two weeks, the next 10 days, "les deux dernières semaines"."""
-    which = match.value(Kind.WHICH) if match.has(Kind.WHICH) else -1
+    which = match.value(TokenKind.WHICH) if match.has(TokenKind.WHICH) else -1
     if which == 0 or _possessed(match) or not _introduced(match):
         return None
     number = 1 if len(match.tokens) == 2 else _quantity(match)[1]
@@ -438,8 +443,8 @@ def _latest(match: Match, unit: Precision, number: int) -> TimeSpan:
 @DATES.rule("[NUMBER COUNT ONE] ANY_UNIT AGO DAY_WORD", "FORTNIGHT AGO DAY_WORD", only="en")
 def _to_the_day(match: Match) -> When:
     """A year ago today, two weeks ago yesterday."""
-    day = calendar.shift(match.now, Precision.DAY, match.value(Kind.DAY_WORD))
-    if match.has(Kind.FORTNIGHT):
+    day = calendar.shift(match.now, Precision.DAY, match.value(TokenKind.DAY_WORD))
+    if match.has(TokenKind.FORTNIGHT):
         day = calendar.shift(day, Precision.WEEK, -2)
     else:
         day = calendar.shift(day, match.unit(), -_quantity(match)[0])
@@ -460,7 +465,7 @@ def _ago(match: Match) -> When | None:
 @DATES.rule("[NUMBER COUNT] WEEKDAYS AGO")
 def _weekdays_ago(match: Match) -> When:
     """Two Fridays ago."""
-    latest = calendar.weekly(match.value(Kind.WEEKDAYS)).over(match.now)
+    latest = calendar.weekly(match.value(TokenKind.WEEKDAYS)).over(match.now)
     weeks = timedelta(weeks=_quantity(match)[0] - 1)
     return TimeSpan(latest.start - weeks, latest.end - weeks, latest.precision)
 
@@ -485,8 +490,8 @@ def _in_some_time(match: Match) -> When | None:
 @DATES.rule("FORTNIGHT [AGO HENCE]", "IN FORTNIGHT", only="en")
 def _fortnight(match: Match) -> When | None:
     """A fortnight ago, in a fortnight: the week that lies so far off, as with "two weeks"."""
-    direction = -1 if match.has(Kind.AGO) else 1
-    if match.has(Kind.IN) and match.tense() == "past":
+    direction = -1 if match.has(TokenKind.AGO) else 1
+    if match.has(TokenKind.IN) and match.tense() == "past":
         return None  # "read it in a fortnight"
     week = calendar.shift(match.now, Precision.WEEK, 2 * direction)
     return calendar.period(Precision.WEEK, week)
@@ -507,10 +512,10 @@ def _away(match: Match, direction: int) -> TimeSpan:
 
 def _quantity(match: Match) -> tuple[int, int]:
     """Return the least and most that the number can mean."""
-    token = match.all(Kind.NUMBER, Kind.COUNT, Kind.FEW, Kind.ONE)[0]
-    if token.kind is Kind.FEW:
+    token = match.all(TokenKind.NUMBER, TokenKind.COUNT, TokenKind.FEW, TokenKind.ONE)[0]
+    if token.kind is TokenKind.FEW:
         return FEW
-    return (1, 1) if token.kind is Kind.ONE else (token.value, token.value)
+    return (1, 1) if token.kind is TokenKind.ONE else (token.value, token.value)
 
 
 def _day(timestamp: datetime, offset: int) -> TimeSpan:
@@ -530,9 +535,9 @@ def _contained(match: Match) -> When | None:
         first, second = second, first
     if not isinstance(first, Recurring) or isinstance(second, Recurring):
         return None
-    if match.has(Kind.DOT) and not _abbreviated(match.tokens[0]):
+    if match.has(TokenKind.DOT) and not _abbreviated(match.tokens[0]):
         return None
-    if match.has(Kind.DASH) and not match.has(Kind.QUARTER):
+    if match.has(TokenKind.DASH) and not match.has(TokenKind.QUARTER):
         return None
     if second.precision not in _CONTAINED_IN[first.cycle]:
         return None
@@ -542,8 +547,8 @@ def _contained(match: Match) -> When | None:
 @CONTAINERS.rule("[TIME MONTH] COUNT END", "TIME COMMA ONE WEEKDAY COMMA COUNT END", only="en")
 def _spelled_year(match: Match) -> When | None:
     """The sixth of March sixty-five, November sixty-one: the latest such year that has begun."""
-    date, number = match.whens()[0], match.value(Kind.COUNT)
-    is_day = match.tokens[0].kind is Kind.TIME
+    date, number = match.whens()[0], match.value(TokenKind.COUNT)
+    is_day = match.tokens[0].kind is TokenKind.TIME
     if not isinstance(date, Recurring) or date.cycle is not Precision.YEAR:
         return None
     if number < 20 or (not is_day and number <= 31):
@@ -554,7 +559,7 @@ def _spelled_year(match: Match) -> When | None:
 @NAMED_DAYS.rule("WEEKDAY COMMA? ARTICLE TIME")
 def _weekday_of_date(match: Match) -> When | None:
     """Friday, 7 May 2023; without the year, the nearest in which that is a Friday."""
-    weekday, date = match.value(Kind.WEEKDAY), match.whens()[1]
+    weekday, date = match.value(TokenKind.WEEKDAY), match.whens()[1]
     if weekday == calendar.WEEKEND:
         return _weekend_of_dates(date, match.now)
     if date.precision is not Precision.DAY or isinstance(date, TimeSpan):
@@ -585,8 +590,8 @@ def _weekend_of_dates(date: When, now: datetime) -> When | None:
 @DETAILS.rule("[CLOCK OCLOCK] COMMA? [ON OF]? THE? [TIME WEEKDAY HOLIDAY]")
 def _clock_time(match: Match) -> When:
     """Friday at 3 pm, "15:30 on 7 May", "morgen um 15 Uhr"."""
-    clock = match.all(Kind.CLOCK, Kind.OCLOCK)[0]
-    precision = Precision.MINUTE if clock.kind is Kind.CLOCK else Precision.HOUR
+    clock = match.all(TokenKind.CLOCK, TokenKind.OCLOCK)[0]
+    precision = Precision.MINUTE if clock.kind is TokenKind.CLOCK else Precision.HOUR
 
     def at(day: TimeSpan) -> TimeSpan:
         time = calendar.period(Precision.DAY, day.start).start + timedelta(minutes=clock.value)
@@ -602,21 +607,21 @@ def _clock_time(match: Match) -> When:
 @DETAILS.rule("[TIME WEEKDAY] DAY_PART", "THE DAY_PART OF THE? TIME")
 def _part_of_named_day(match: Match) -> When:
     """Friday night, "the morning of 7 May"."""
-    part = match.value(Kind.DAY_PART)
+    part = match.value(TokenKind.DAY_PART)
     return _mapped(match.whens()[-1], lambda day: _part_of_day(day, part), Precision.HOUR)
 
 
 @DETAILS.rule("EDGE DASH? OF? THE? [TIME YEAR MONTH SEASON QUARTER]")
 def _edge(match: Match) -> When:
     """Early March, mid-2021, "Ende Mai": a third of the time, in whole months or days."""
-    third = match.value(Kind.EDGE)
+    third = match.value(TokenKind.EDGE)
     return _mapped(match.whens()[0], lambda span: _third(span, third), Precision.RANGE)
 
 
 @DETAILS.rule("(?<=[SINCE UNTIL BY] THE)EDGE THE UNIT", only="en")
 def _edge_of_this(match: Match) -> When:
     """Since the beginning of the year."""
-    return _third(calendar.period(match.unit(), match.now), match.value(Kind.EDGE))
+    return _third(calendar.period(match.unit(), match.now), match.value(TokenKind.EDGE))
 
 
 @DETAILS.rule("EDGE THE? UNIT", only="en")
@@ -628,7 +633,7 @@ def _edge_of_current(match: Match) -> When | None:
         return None
     if context.word_after(match.end) == "of" or match.tense() == "past":
         return None
-    return _third(calendar.period(match.unit(), match.now), match.value(Kind.EDGE))
+    return _third(calendar.period(match.unit(), match.now), match.value(TokenKind.EDGE))
 
 
 def _third(span: TimeSpan, third: int) -> TimeSpan:
@@ -647,12 +652,12 @@ def _third(span: TimeSpan, third: int) -> TimeSpan:
 @DETAILS.rule("THE? [UNIT WEEKDAY] OF THE? TIME")
 def _week_of(match: Match) -> When | None:
     """The week of 7 May; the weekend of 7 May."""
-    named, when = match.all(Kind.UNIT, Kind.WEEKDAY)[0], match.whens()[-1]
+    named, when = match.all(TokenKind.UNIT, TokenKind.WEEKDAY)[0], match.whens()[-1]
     if not isinstance(when, TimeSpan) and when.cycle is not Precision.YEAR:
         when = match.span()
     if when.precision is not Precision.DAY:
         return None
-    if named.kind is Kind.UNIT:
+    if named.kind is TokenKind.UNIT:
         return (
             _mapped(when, _whole_week, Precision.WEEK) if match.unit() is Precision.WEEK else None
         )
@@ -670,17 +675,17 @@ def _whole_week(day: TimeSpan) -> TimeSpan:
 def _counted_in_month(match: Match) -> When | None:
     """The first week of May, the last Friday in June, the second day of March."""
     month = match.span()
-    last = match.has(Kind.WHICH)
-    if month.precision is not Precision.MONTH or (last and match.value(Kind.WHICH) >= 0):
+    last = match.has(TokenKind.WHICH)
+    if month.precision is not Precision.MONTH or (last and match.value(TokenKind.WHICH) >= 0):
         return None
-    weeks = 0 if last else match.value(Kind.RANK) - 1
-    if match.has(Kind.WEEKDAY):
-        weekday = calendar.weekly(match.value(Kind.WEEKDAY))
+    weeks = 0 if last else match.value(TokenKind.RANK) - 1
+    if match.has(TokenKind.WEEKDAY):
+        weekday = calendar.weekly(match.value(TokenKind.WEEKDAY))
         first = weekday.over(month.end) if last else weekday.ahead(month.start)
         span = calendar.days(first.start + timedelta(weeks=weeks), 1, Precision.DAY)
     elif match.unit() in (Precision.DAY, Precision.WEEK):
         number = 1 if match.unit() is Precision.DAY else 7
-        ahead = -number if last else match.value(Kind.RANK) * number - number
+        ahead = -number if last else match.value(TokenKind.RANK) * number - number
         start = (month.end if last else month.start) + timedelta(days=ahead)
         span = calendar.days(start, number, match.unit())
     else:

@@ -18,12 +18,12 @@ from hindsight_integrations.nlp.spacy_pipeline import Token as Word
 from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import Recurring, When
 from hindsight_integrations.nlp.time.direction import Direction, Evidence, direction
-from hindsight_integrations.nlp.time.lexer import WORDS, Kind, Language, Tense, Token, kind_set
+from hindsight_integrations.nlp.time.lexer import WORDS, Language, Tense, Token, TokenKind, kind_set
 from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.timespan import Precision, TimeSpan
 
 UNITS = tuple(Precision)
-"""Units by the value of a `Kind.UNIT`."""
+"""Units by the value of a `TokenKind.UNIT`."""
 
 WHEN_KINDS = kind_set("TIME YEAR MONTH WEEKDAY SEASON QUARTER HOLIDAY")
 """Kinds of tokens that stand for a time by themselves."""
@@ -80,17 +80,17 @@ class Context:
         if token.when is not None:
             return token.when
         match token.kind:
-            case Kind.YEAR:
+            case TokenKind.YEAR:
                 return calendar.year(token.value)
-            case Kind.MONTH | Kind.MAYBE_MONTH:
+            case TokenKind.MONTH | TokenKind.MAYBE_MONTH:
                 return calendar.yearly_month(token.value)
-            case Kind.WEEKDAY:
+            case TokenKind.WEEKDAY:
                 return calendar.weekly(token.value)
-            case Kind.SEASON:
+            case TokenKind.SEASON:
                 return calendar.yearly_season(token.value, self.hemisphere)
-            case Kind.QUARTER:
+            case TokenKind.QUARTER:
                 return calendar.yearly_quarter(token.value)
-            case Kind.HOLIDAY:
+            case TokenKind.HOLIDAY:
                 return calendar.yearly_day(*divmod(token.value, 100))
             case _:
                 raise ValueError(f"a {token.kind.name} is no time by itself")
@@ -222,21 +222,21 @@ class Match:
         """The reference time."""
         return self.context.reference
 
-    def has(self, *kinds: Kind) -> bool:
+    def has(self, *kinds: TokenKind) -> bool:
         """Return True if it has a token of one of these kinds."""
         return any(token.kind in kinds for token in self.tokens)
 
-    def all(self, *kinds: Kind) -> list[Token]:
+    def all(self, *kinds: TokenKind) -> list[Token]:
         """Return the tokens of these kinds, in order."""
         return [token for token in self.tokens if token.kind in kinds]
 
-    def value(self, *kinds: Kind) -> int:
+    def value(self, *kinds: TokenKind) -> int:
         """Return the value of the first token of one of these kinds."""
         return self.all(*kinds)[0].value
 
     def unit(self) -> Precision:
         """Return the unit of time it names."""
-        return UNITS[self.value(Kind.UNIT, Kind.UNITS)]
+        return UNITS[self.value(TokenKind.UNIT, TokenKind.UNITS)]
 
     def whens(self) -> list[When]:
         """Return the times that its tokens stand for, in order."""
@@ -262,7 +262,7 @@ class Match:
     def is_rate(self) -> bool:
         """Return True for the "a week" of "two hours a week" and "£80 a week"."""
         before = self.context.word_before(self.start).casefold()
-        return self.has(Kind.ONE) and (before.isdigit() or before in WORDS["rates"])
+        return self.has(TokenKind.ONE) and (before.isdigit() or before in WORDS["rates"])
 
     def is_past(self) -> bool:
         """Return True if the words around it, or else the caller, put it in the past."""
@@ -344,16 +344,16 @@ class Grammar:
             except (ValueError, OverflowError):
                 continue  # 30 February, the year 10000: not a date
             if when is not None:
-                return Token(Kind.TIME, match.start, match.end, when=when), fits.end()
+                return Token(TokenKind.TIME, match.start, match.end, when=when), fits.end()
         return None
 
 
 def _translate(pattern: str) -> str:
-    """Return the regular expression over `Kind` characters that a rule's pattern stands for."""
+    """Return the regular expression over `TokenKind` characters that a rule's pattern means."""
 
     def replace(name: re.Match[str]) -> str:
         if name[0] in _SHORTHAND:
             return _translate(_SHORTHAND[name[0]])
-        return Kind[name[0]].value
+        return TokenKind[name[0]].value
 
     return re.sub(r"[A-Z_]+", replace, pattern).replace(" ", "")

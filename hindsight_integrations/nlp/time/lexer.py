@@ -22,7 +22,7 @@ WORDS = word_sets("times")
 """Word lists that hold for all languages; `times.toml` explains each."""
 
 
-class Kind(StrEnum):
+class TokenKind(StrEnum):
     """Kinds of tokens; the value is the character that stands for one in a pattern."""
 
     @staticmethod
@@ -101,12 +101,12 @@ class Kind(StrEnum):
     TIME = auto()
 
 
-_FIRST_VALUE = {Kind.MONTH: 1, Kind.QUARTER: 1, Kind.COUNT: 1, Kind.RANK: 1}
+_FIRST_VALUE = {TokenKind.MONTH: 1, TokenKind.QUARTER: 1, TokenKind.COUNT: 1, TokenKind.RANK: 1}
 
 
-def kind_set(names: str) -> frozenset[Kind]:
+def kind_set(names: str) -> frozenset[TokenKind]:
     """Return the kinds of these names."""
-    return frozenset(Kind[name] for name in names.split())
+    return frozenset(TokenKind[name] for name in names.split())
 
 
 _UNITS = "one two three four five six seven eight nine".split()
@@ -134,7 +134,7 @@ class Entry(NamedTuple):
     """A word or phrase of the lexicon, filed under its first word; `rest` are the others."""
 
     rest: tuple[str, ...]
-    kind: Kind
+    kind: TokenKind
     value: int
 
 
@@ -180,7 +180,7 @@ class Language:
 def _entries(words_of: Mapping[str, str]) -> Iterator[tuple[str, Entry]]:
     """Yield each entry of a language's word table with its first word."""
     for name, words in words_of.items():
-        kind = Kind[name]
+        kind = TokenKind[name]
         for value, group in enumerate(words.split("|"), _FIRST_VALUE.get(kind, 0)):
             for word in filter(None, map(str.strip, group.split(","))):
                 phrase, _, own_value = word.partition("=")
@@ -199,12 +199,12 @@ def _spelled_numbers() -> Iterator[tuple[str, Entry]]:
         for unit, word in enumerate(_UNITS, 1):
             compounds[(ten, "-", word)] = compounds[(ten, word)] = value + unit
     for (first, *rest), value in compounds.items():
-        yield first, Entry(tuple(rest), Kind.COUNT, value)
+        yield first, Entry(tuple(rest), TokenKind.COUNT, value)
     teens = {word: value for value, word in enumerate(_TEENS, 10)}
     for phrase, value in [*compounds.items(), *(((w,), n) for w, n in (numbers | teens).items())]:
-        yield "nineteen", Entry(phrase, Kind.YEAR, 1900 + value)
+        yield "nineteen", Entry(phrase, TokenKind.YEAR, 1900 + value)
         if value < _LAST_SPELLED:
-            yield "twenty", Entry(phrase, Kind.YEAR, 2000 + value)
+            yield "twenty", Entry(phrase, TokenKind.YEAR, 2000 + value)
 
 
 def _language(code: Code) -> Language:
@@ -212,7 +212,7 @@ def _language(code: Code) -> Language:
     described = table("times")[code]
     exact: Lexicon = {}
     folded: Lexicon = {}
-    words: dict[Kind, set[str]] = {}
+    words: dict[TokenKind, set[str]] = {}
     spelled_out = _spelled_numbers() if code == "en" else ()
     for first, entry in (*_entries(described["words"]), *spelled_out):
         spelling = first.removeprefix("!")
@@ -220,7 +220,7 @@ def _language(code: Code) -> Language:
         lexicon.setdefault(key, []).append(entry)
         words.setdefault(entry.kind, set()).add(max((spelling, *entry.rest), key=len).casefold())
 
-    def of(kinds: Iterable[Kind]) -> frozenset[str]:
+    def of(kinds: Iterable[TokenKind]) -> frozenset[str]:
         return frozenset().union(*(words.get(kind, ()) for kind in kinds))
 
     def any_word(alternatives: Iterable[str], flags: int = 0) -> re.Pattern[str]:
@@ -277,13 +277,13 @@ _SHAPES = re.compile(
     re.VERBOSE,
 )
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
-_DOUBTFUL = frozenset({Kind.YEAR, Kind.DATE})
+_DOUBTFUL = frozenset({TokenKind.YEAR, TokenKind.DATE})
 
 
 class Token(NamedTuple):
-    """A stretch of the text with its kind and value; `when` is set on a `Kind.TIME`."""
+    """A stretch of the text with its kind and value; `when` is set on a `TokenKind.TIME`."""
 
-    kind: Kind
+    kind: TokenKind
     start: int
     end: int
     value: int = 0
@@ -309,7 +309,7 @@ def pieces(text: str) -> list[Piece]:
     for match in _SHAPES.finditer(text):
         spelled = match[0]
         if match.lastgroup == "WORD":
-            token = Token(Kind.UNKNOWN, match.start(), match.end())
+            token = Token(TokenKind.UNKNOWN, match.start(), match.end())
             parts.append(Piece(token, spelled, fold(spelled)))
         else:
             kind, value = _measure(match.lastgroup or "", spelled)
@@ -346,27 +346,27 @@ def _continues(entry: Entry, parts: list[Piece], position: int) -> bool:
     return rest == tuple(piece.folded for piece in following)
 
 
-def _measure(shape: str, spelled: str) -> tuple[Kind, int]:
+def _measure(shape: str, spelled: str) -> tuple[TokenKind, int]:
     """Return a shape's kind and value: year, number, minute of the day, first year of a decade."""
     if shape == "PAIR":
-        return Kind.NUMBER, int(spelled)  # the first of two days: "14/15 September"
+        return TokenKind.NUMBER, int(spelled)  # the first of two days: "14/15 September"
     if shape in ("NUMBER", "ORDINAL", "DECADE"):
         value = int(re.sub(r"\D", "", spelled))
         if shape == "NUMBER" and len(spelled) == 4 and _FIRST_YEAR <= value <= _LAST_YEAR:
-            return Kind.YEAR, value
-        return Kind[shape], value
+            return TokenKind.YEAR, value
+        return TokenKind[shape], value
     if shape == "SHORT_YEAR":
-        return Kind.YEAR, full_year(int(spelled[1:]))
+        return TokenKind.YEAR, full_year(int(spelled[1:]))
     if shape in ("CLOCK", "OCLOCK"):
-        return _clock(Kind[shape], spelled)
-    return (Kind.UNKNOWN if shape == "AMOUNT" else Kind[shape]), 0
+        return _clock(TokenKind[shape], spelled)
+    return (TokenKind.UNKNOWN if shape == "AMOUNT" else TokenKind[shape]), 0
 
 
-def _clock(kind: Kind, spelled: str) -> tuple[Kind, int]:
+def _clock(kind: TokenKind, spelled: str) -> tuple[TokenKind, int]:
     hour, minute = ([int(number) for number in re.findall(r"[0-9]+", spelled)] + [0])[:2]
     half = re.search(r"[ap](?=\.?m)", spelled.casefold())
     if half and not 1 <= hour <= 12:
-        return Kind.UNKNOWN, 0
+        return TokenKind.UNKNOWN, 0
     if half:
         hour = hour % 12 + (12 if half[0] == "p" else 0)
     return kind, 60 * hour + minute
@@ -383,7 +383,7 @@ def _in_context(parts: list[Piece], position: int) -> Piece:
     before = parts[position - 1].folded if position else ""
     after = parts[position + 1].folded if position + 1 < len(parts) else ""
     if before in WORDS["labels"] or after in WORDS["eras_before"]:
-        return piece._replace(token=piece.token._replace(kind=Kind.UNKNOWN))
-    if piece.token.kind is Kind.YEAR and after in WORDS["counted"]:
-        return piece._replace(token=piece.token._replace(kind=Kind.NUMBER))
+        return piece._replace(token=piece.token._replace(kind=TokenKind.UNKNOWN))
+    if piece.token.kind is TokenKind.YEAR and after in WORDS["counted"]:
+        return piece._replace(token=piece.token._replace(kind=TokenKind.NUMBER))
     return piece

@@ -10,7 +10,7 @@ from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import When
 from hindsight_integrations.nlp.time.direction import Evidence
 from hindsight_integrations.nlp.time.grammar import Match
-from hindsight_integrations.nlp.time.lexer import Kind, full_year
+from hindsight_integrations.nlp.time.lexer import TokenKind, full_year
 from hindsight_integrations.timespan import Precision, TimeSpan
 
 _SLASHED = re.compile(r"(?<![\d./-])(\d{1,2})([/-])(\d{1,2})\2(?:\d{4}|\d\d)(?![\d/-])")
@@ -19,7 +19,7 @@ _SLASHED = re.compile(r"(?<![\d./-])(\d{1,2})([/-])(\d{1,2})\2(?:\d{4}|\d\d)(?![
 
 def numeric_day(match: Match) -> When | None:
     """Return the day or minute that a date of three numbers means; None if it may be two days."""
-    date = match.all(Kind.DATE)[0]
+    date = match.all(TokenKind.DATE)[0]
     text = match.context.text[date.start : date.end]
     if text[4:5] == "-":
         timestamp = datetime.fromisoformat(text)
@@ -54,7 +54,7 @@ def _told_day(match: Match, day_first: TimeSpan, month_first: TimeSpan) -> TimeS
     if order:
         return day_first if order == "day" else month_first
     entries = context.language.folded.get(context.word_before(match.start).casefold(), ())
-    weekdays = {entry.value for entry in entries if entry.kind is Kind.WEEKDAY}
+    weekdays = {entry.value for entry in entries if entry.kind is TokenKind.WEEKDAY}
     if weekdays:
         days = [day for day in (day_first, month_first) if day.start.weekday() in weekdays]
         return days[0] if len(days) == 1 else None

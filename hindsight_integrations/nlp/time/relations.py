@@ -18,7 +18,7 @@ from hindsight_integrations.nlp.time.calendar import EARLIEST, LATEST, Recurring
 from hindsight_integrations.nlp.time.dates import FEW
 from hindsight_integrations.nlp.time.direction import is_habit, is_moved_from
 from hindsight_integrations.nlp.time.grammar import UNITS, Grammar, Match, ParsedText
-from hindsight_integrations.nlp.time.lexer import WORDS, Kind, Token
+from hindsight_integrations.nlp.time.lexer import WORDS, Token, TokenKind
 from hindsight_integrations.timespan import Precision, TimeSpan, as_utc
 
 RELATIONS = Grammar()
@@ -41,12 +41,12 @@ _RECENT = range(1900, 2100)
 )
 def _range(match: Match) -> When | None:
     """From 2004 to 2005, between May and July 2021, (2 November 1932 - 21 October 1987)."""
-    if match.has(Kind.FROM) and is_moved_from(match.context.text, match.start):
+    if match.has(TokenKind.FROM) and is_moved_from(match.context.text, match.start):
         return _moved_to(match)
     if match.context.word_before(match.start).casefold() in WORDS["changes"]:
         return None
     last_words = match.context.text[match.tokens[-1].start : match.end]
-    if match.has(Kind.DASH) and not any(character.isdigit() for character in last_words):
+    if match.has(TokenKind.DASH) and not any(character.isdigit() for character in last_words):
         return None  # a dash between clauses: "we met last Friday - next week we go on"
     first, last = match.whens()
     weekly = isinstance(first, Recurring) and first.cycle is Precision.WEEK
@@ -57,14 +57,14 @@ def _range(match: Match) -> When | None:
 
 def _moved_to(match: Match) -> When | None:
     """Return the new time of what "moves from October to January", unless both are numbers."""
-    whens, years = match.whens(), match.all(Kind.YEAR)
+    whens, years = match.whens(), match.all(TokenKind.YEAR)
     return whens[-1] if len(years) < len(whens) else None
 
 
 @RELATIONS.rule("YEAR [TO UNTIL DASH] YEAR", "TIME [TO UNTIL DASH] YEAR", "YEAR [TO DASH] TIME")
 def _range_of_years(match: Match) -> When | None:
     """2004 to 2005, with no word before."""
-    likely = all(token.value in _RECENT for token in match.all(Kind.YEAR))
+    likely = all(token.value in _RECENT for token in match.all(TokenKind.YEAR))
     return _range(match) if likely else None
 
 
@@ -109,7 +109,9 @@ def _days_of_week(match: Match) -> When | None:
     """Monday to Thursday, Mon-Thu."""
     first, mark, last = match.tokens
     text = match.context.text
-    spaced = mark.kind is Kind.DASH and text[first.end : last.start] != text[mark.start : mark.end]
+    spaced = (
+        mark.kind is TokenKind.DASH and text[first.end : last.start] != text[mark.start : mark.end]
+    )
     if match.context.statement is None or spaced or is_habit(text, match.start, match.end):
         return None
     return _between(match, match.context.when(first), match.context.when(last))
@@ -153,7 +155,7 @@ def _until(match: Match) -> When | None:
 
 def _named_for_a_month(match: Match) -> bool:
     """Return True if a month is somebody's name: "before June joined the team"."""
-    if match.tokens[-1].kind is not Kind.MONTH or match.context.language.code != "en":
+    if match.tokens[-1].kind is not TokenKind.MONTH or match.context.language.code != "en":
         return False
     following = match.context.word_after(match.end)
     return following in ("is", "has") or match.context.language.past.match(following) is not None
@@ -168,14 +170,14 @@ def _at_distance(match: Match) -> When | None:
     "Three years from 1 April" may as well be how long something lasts that begins then.
     """
     (when,) = match.whens()
-    if match.has(Kind.FROM) and (match.is_rate() or _lasts(match, when)):
+    if match.has(TokenKind.FROM) and (match.is_rate() or _lasts(match, when)):
         return None
-    if match.has(Kind.FROM) and isinstance(when, Recurring):
+    if match.has(TokenKind.FROM) and isinstance(when, Recurring):
         when = when.ahead(match.now)
     span = match.resolve(when)
-    number = match.all(Kind.NUMBER, Kind.COUNT, Kind.ONE)[0]
-    distance = 1 if number.kind is Kind.ONE else number.value
-    sign = -1 if match.has(Kind.BEFORE, Kind.EARLIER) else 1
+    number = match.all(TokenKind.NUMBER, TokenKind.COUNT, TokenKind.ONE)[0]
+    distance = 1 if number.kind is TokenKind.ONE else number.value
+    sign = -1 if match.has(TokenKind.BEFORE, TokenKind.EARLIER) else 1
     start = calendar.shift(span.start, match.unit(), sign * distance)
     if span.precision is Precision.RANGE:
         return TimeSpan(start, start + span.duration, Precision.RANGE)
@@ -193,7 +195,7 @@ def _next_to(match: Match) -> When:
     """The week after 7 May: that long, from its end; the day before: up to its start."""
     span, unit = match.span(), match.unit()
     precision = Precision.DAY if unit is Precision.DAY else Precision.RANGE
-    if match.has(Kind.BEFORE, Kind.EARLIER):
+    if match.has(TokenKind.BEFORE, TokenKind.EARLIER):
         return TimeSpan(calendar.shift(span.start, unit, -1), span.start, precision)
     return TimeSpan(span.end, calendar.shift(span.end, unit, 1), precision)
 
@@ -215,7 +217,7 @@ def widened(span: TimeSpan, least: timedelta) -> TimeSpan:
 def _year(match: Match) -> When | None:
     """In 2023, born 1932, in 2019 and 2020."""
     amount = (
-        match.has(Kind.FROM)
+        match.has(TokenKind.FROM)
         and match.context.word_before(match.start).casefold() in WORDS["changes"]
     )
     return None if amount else match.whens()[0]
@@ -224,7 +226,7 @@ def _year(match: Match) -> When | None:
 @RELATIONS.rule("[IN DURING FROM BY] THE YEAR", "(?<=OPEN)YEAR (?=CLOSE)")
 def _recent_year(match: Match) -> When | None:
     """In the 2019 election, (1983); not in the 1500 metres."""
-    return match.whens()[0] if match.value(Kind.YEAR) in _RECENT else None
+    return match.whens()[0] if match.value(TokenKind.YEAR) in _RECENT else None
 
 
 @RELATIONS.rule("[IN DURING FROM BY] [MONTH QUARTER]")
@@ -274,7 +276,7 @@ def _is_attribute(match: Match) -> bool:
     """Return True for "his Sunday best" and "Sunday school", which name no day."""
     context = match.context
     entries = context.language.folded.get(context.word_before(match.start).casefold(), ())
-    owned = any(entry.kind is Kind.OWN for entry in entries)
+    owned = any(entry.kind is TokenKind.OWN for entry in entries)
     return owned or context.word_after(match.end).casefold() in WORDS["weekday_idioms"]
 
 
@@ -283,13 +285,13 @@ Relation = Literal["before", "after", "since", "until", "during", "around"]
 AROUND_MARGIN = timedelta(weeks=1)
 """Least time on each side of an event that counts as around it."""
 
-_RELATION_OF: dict[Kind, Relation] = {
-    Kind.BEFORE: "before",
-    Kind.AFTER: "after",
-    Kind.SINCE: "since",
-    Kind.UNTIL: "until",
-    Kind.DURING: "during",
-    Kind.AROUND_EVENT: "around",
+_RELATION_OF: dict[TokenKind, Relation] = {
+    TokenKind.BEFORE: "before",
+    TokenKind.AFTER: "after",
+    TokenKind.SINCE: "since",
+    TokenKind.UNTIL: "until",
+    TokenKind.DURING: "during",
+    TokenKind.AROUND_EVENT: "around",
 }
 
 _DAYS_IN = {
@@ -306,7 +308,9 @@ _CLAUSE = re.compile(
     re.VERBOSE,
 )
 _QUESTION_WORD = re.compile(r"\s(?:who|whom|what|where|which|how|why|when)\b", re.IGNORECASE)
-_AMOUNTS = frozenset({Kind.NUMBER, Kind.COUNT, Kind.FEW, Kind.CLOCK, Kind.OCLOCK})
+_AMOUNTS = frozenset(
+    {TokenKind.NUMBER, TokenKind.COUNT, TokenKind.FEW, TokenKind.CLOCK, TokenKind.OCLOCK}
+)
 
 _STATES = re.compile(
     r"\b(?:is|are|am|has|have|likes?|loves?|hates?|needs?|wants?|knows?|can|can['’]t|does|doesn['’]t"
@@ -404,7 +408,7 @@ def _event(parsed: ParsedText, index: int) -> slice | None:
     if index == 0:  # "Before joining Google where did she work?"
         event = _QUESTION_WORD.split(event, 1)[0]
     event = event.rstrip(" \t\"'“”‘’«»")
-    time = next((token.start for token in after if token.kind is Kind.TIME), len(context.text))
+    time = next((token.start for token in after if token.kind is TokenKind.TIME), len(context.text))
     words = event[: max(0, time - start)].casefold().split()
     plain = [word for word in words if word not in WORDS["event_articles"]]
     kinds = [token.kind for token in after[:2]]
@@ -413,8 +417,8 @@ def _event(parsed: ParsedText, index: int) -> slice | None:
         or words[0] in WORDS["no_event"]
         or (len(plain) == 1 and plain[0] in WORDS["nothing_dated"])
         or (kinds and kinds[0] in _AMOUNTS)
-        or kinds == [Kind.ONE, Kind.UNIT]
-        or (word.kind is Kind.SINCE and _STATES.search(event))
+        or kinds == [TokenKind.ONE, TokenKind.UNIT]
+        or (word.kind is TokenKind.SINCE and _STATES.search(event))
         or (context.language.code != "en" and not _opens(context.language.openers, event))
     ):
         return None
@@ -428,19 +432,19 @@ def _opens(openers: frozenset[str], event: str) -> bool:
 
 def _distance(before: list[Token]) -> tuple[int, timedelta, bool] | None:
     """Return start, length and `within` of "two weeks" or "the week" before a preposition."""
-    if len(before) < 2 or before[1].kind not in (Kind.UNIT, Kind.UNITS):
+    if len(before) < 2 or before[1].kind not in (TokenKind.UNIT, TokenKind.UNITS):
         return None
     number, unit = before
     match number.kind:
-        case Kind.THE if unit.kind is Kind.UNIT:
+        case TokenKind.THE if unit.kind is TokenKind.UNIT:
             amount = 1
-        case Kind.ONE:
+        case TokenKind.ONE:
             amount = 1
-        case Kind.FEW:
+        case TokenKind.FEW:
             amount = FEW[1]
-        case Kind.NUMBER | Kind.COUNT:
+        case TokenKind.NUMBER | TokenKind.COUNT:
             amount = number.value
         case _:
             return None
-    within = number.kind in (Kind.THE, Kind.FEW)
+    within = number.kind in (TokenKind.THE, TokenKind.FEW)
     return number.start, timedelta(days=amount * _DAYS_IN[UNITS[unit.value]]), within

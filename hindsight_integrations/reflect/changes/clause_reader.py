@@ -49,7 +49,6 @@ _SAYING = _CHANGES["reporting"] - _CHANGES["asserting"] | _CHANGES["saying"]
 _AWAY = _CHANGES["at_last"] | {*"over across back away house home fully completely".split()}
 _BESIDE_MOVE = frozenset({"in", "on", "after", "with", "since", "during"})
 _LIGHT = _WORDS["helpers"] | {"do", "help", "let", "make"}
-_OWNING = _WORDS["owning"] | {"my"}
 _UNREAD = (
     (frozenset({"NNS", "NNPS"}), "VB", "VBP"),
     (frozenset({"NNP", "NN", "JJ"}), "NNS", "VBZ"),

@@ -32,7 +32,6 @@ _GENERAL = frozenset(stem for word in _TABLE["general"].split() for stem in lexe
 _PARTNERS = word_sets("endings")["partners"]
 _JOURNEYS = word_sets("endings")["journeys"]
 _PEOPLE = frozenset(_CHANGES["people"]["groups"].split())
-_ROLES = frozenset(_CHANGES["roles"]["words"].split())
 _SINGLE = frozenset(_CHANGES["single"]["verbs"].split()) | {"residence", "employment", "study"}
 _LIKING = frozenset(_CHANGES["attitudes"]["choosing"].split()) | {"support", "follow"}
 HABITS = frozenset({"read", "watch", "buy", "visit", "order"})

@@ -47,7 +47,7 @@ from hindsight_integrations.service.http_api.routing import (
 from hindsight_integrations.service.http_api.routing import (
     Memory as MemoryOf,
 )
-from hindsight_integrations.service.idempotency import DONE, in_turn, last_part, mark_of
+from hindsight_integrations.service.idempotency import DONE, checkpoint_of, in_turn, last_part
 from hindsight_integrations.stores.base import CONCLUSIONS_CITING, EVERYTHING
 from hindsight_integrations.stores.common import read_one
 from hindsight_integrations.transcripts import conversation_in
@@ -122,12 +122,12 @@ def _submission(deps: RetainDependencies, bank_id: str, item: Item) -> Submissio
     conversation = conversation_submission(
         messages,
         session=session or item.document_id,
-        stamp=given,
+        shared=given,
         max_chars=deps.settings.max_content_chars,
         zone=zone,
     )
-    stamp = replace(conversation.stamp, is_of_request=True)
-    return replace(conversation, stamp=stamp, is_window=session is not None)
+    shared = replace(conversation.stamp, is_of_request=True)
+    return replace(conversation, stamp=shared, is_window=session is not None)
 
 
 def _begun(item: Item) -> datetime | None:
@@ -189,7 +189,7 @@ def store(
             for place, part in enumerate(parts, start=1):
                 number = DONE if place == len(parts) else place
                 if number > stored:
-                    retain(runtime.retaining, bank, part, mark_of(operation_id, said, number))
+                    retain(runtime.retaining, bank, part, checkpoint_of(operation_id, said, number))
     runtime.reflect_later(bank_id)
 
 

@@ -14,17 +14,7 @@ from fastapi.routing import APIRoute
 
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
-from hindsight_integrations.errors import (
-    AccessDeniedError,
-    ConflictError,
-    ContentTooLargeError,
-    EmbedderMismatchError,
-    GuardError,
-    HindsightError,
-    InvalidInputError,
-    MissingExtraError,
-    NotFoundError,
-)
+from hindsight_integrations.errors import HindsightError, http_status
 from hindsight_integrations.service.http_api.operations import Operations
 
 T = TypeVar("T")
@@ -36,24 +26,6 @@ MAX_PAGE = 1000
 """Longest page of a list, as of the Python API."""
 
 MAX_OFFSET = 10_000_000
-
-STATUSES: tuple[tuple[type[HindsightError], int], ...] = (
-    (ContentTooLargeError, 413),
-    (InvalidInputError, 400),
-    (AccessDeniedError, 403),
-    (NotFoundError, 404),
-    (ConflictError, 409),
-    (EmbedderMismatchError, 409),
-    (GuardError, 422),
-    (MissingExtraError, 501),
-    (HindsightError, 503),
-)
-"""Status of each error; the first that fits counts."""
-
-
-def status_of(error: HindsightError) -> int:
-    """Return the HTTP status that tells of an error."""
-    return next(status for kind, status in STATUSES if isinstance(error, kind))
 
 
 class FiniteRequest(Request):
@@ -107,7 +79,7 @@ class TypedErrors(APIRoute):
             except RequestValidationError as error:
                 return _invalid(error)
             except HindsightError as error:
-                status = status_of(error)
+                status = http_status(error)
                 headers = {"Retry-After": "1"} if status == 503 else None
                 raise HTTPException(status, str(error), headers) from error
 

@@ -47,7 +47,7 @@ from hindsight_integrations.stores.chroma.files import (
     prepare,
     remove_leftovers,
 )
-from hindsight_integrations.stores.index_use import (
+from hindsight_integrations.stores.index_lease import (
     IndexIdentity,
     of_another_graph,
     on_this_host,

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from hindsight_integrations.models import Source
 from hindsight_integrations.stores.base import MEMORY, StoreFault
 from hindsight_integrations.stores.common import lexeme_counts
+from hindsight_integrations.stores.integrity import Decoders
 from hindsight_integrations.stores.neo4j import relating, writing
 from hindsight_integrations.stores.neo4j.entities import RECOUNT, Neo4jEntities
 from hindsight_integrations.stores.neo4j.filters import terms_of
@@ -22,7 +23,6 @@ from hindsight_integrations.stores.neo4j.nodes import (
     sources_of,
 )
 from hindsight_integrations.stores.neo4j.reading import read_in
-from hindsight_integrations.stores.soundness import Decodings
 
 _REMOVABLE = (
     ("Time", "belongs to nothing", "NOT EXISTS { (n)<-[:AT]-(:Memory) }"),
@@ -80,16 +80,16 @@ def check_bank(tx: BankTransaction, *, repair: bool) -> list[StoreFault]:
 
 
 def _undecodable(
-    tx: BankTransaction, label: str, test: str, decodings: Decodings, repair: bool
+    tx: BankTransaction, label: str, test: str, decoders: Decoders, repair: bool
 ) -> Iterator[StoreFault]:
     """Find properties that their reader replaces; repaired, the store holds what it reads."""
     nodes = tx.run(f"MATCH (n:{label}) WHERE {test} RETURN n.key, properties(n)")
-    for name, decoding in decodings.items():
-        lost = [key for key, node in nodes if name in node and decoding.is_lost(node[name])]
+    for name, decoder in decoders.items():
+        lost = [key for key, node in nodes if name in node and decoder.is_damaged(node[name])]
         if lost and repair:
             tx.run_each(
                 f"UNWIND $rows AS row MATCH (n:{label} {{key: row[0]}}) SET n.{name} = row[1]",
-                [[key, decoding.instead] for key in lost],
+                [[key, decoder.default] for key in lost],
             )
         if lost:
             yield StoreFault(label, f"{name} cannot be read", len(lost), repair)
@@ -117,14 +117,14 @@ def _evidence(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
     )
     existing = {tx.id_of(key) for key, *_ in rows}
 
-    def is_lost(source: Source) -> bool:
+    def is_damaged(source: Source) -> bool:
         return source.memory_id is not None and source.memory_id not in existing
 
     lost, harmed, unsupported = 0, [], []
     differing: dict[str, list[Source]] = {}
     for key, seq, texts, facets, related in rows:
         given = sources_of(texts)
-        live = [source for source in given if not is_lost(source)]
+        live = [source for source in given if not is_damaged(source)]
         named = [source.memory_id for source in live if source.memory_id is not None]
         lost += len(given) - len(live)
         if len(live) < len(given):
@@ -134,7 +134,7 @@ def _evidence(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
         elif sorted(named) != sorted(related):
             differing[key] = live
     if repair:
-        writing.remove_sources(tx, harmed, is_lost)
+        writing.remove_sources(tx, harmed, is_damaged)
         writing.relate_sources(tx, differing)
         _, affected = writing.remove(tx, unsupported)
         Neo4jEntities(tx).recount(affected)

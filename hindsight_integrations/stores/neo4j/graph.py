@@ -11,7 +11,7 @@ from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.models import Bank, BankStats, LinkKind, MemoryType
 from hindsight_integrations.stores.base import (
     ChangeSet,
-    EmbedderStamp,
+    EmbedderIdentity,
     PendingVector,
     StoredBank,
     StoreFault,
@@ -27,7 +27,7 @@ from hindsight_integrations.stores.neo4j.nodes import (
     time_or_none,
 )
 from hindsight_integrations.stores.neo4j.schema import BANK_LABELS, identity
-from hindsight_integrations.stores.neo4j.searching import Searching
+from hindsight_integrations.stores.neo4j.searching import Neo4jSearcher
 
 _KEY_BYTES = 8
 
@@ -65,7 +65,7 @@ _STATS = f"""
 the number of its valid ones, and few are invalidated."""
 
 
-class Neo4jGraph(Searching):
+class Neo4jGraph(Neo4jSearcher):
     """The graph store in a database of the Neo4j server at `uri`, 5.26 or later.
 
     `uri` has one of the schemes `neo4j`, `neo4j+s`, `neo4j+ssc`, `bolt`, `bolt+s` or `bolt+ssc`;
@@ -85,7 +85,7 @@ class Neo4jGraph(Searching):
     # Banks
 
     def create_bank(
-        self, bank: Bank, embedder: EmbedderStamp, *, importing: str | None = None
+        self, bank: Bank, embedder: EmbedderIdentity, *, importing: str | None = None
     ) -> StoredBank:
         """See `GraphStore`."""
         key = secrets.token_hex(_KEY_BYTES)
@@ -139,7 +139,7 @@ class Neo4jGraph(Searching):
         bank_id: str,
         bank: Bank | Callable[[Bank], Bank] | None = None,
         *,
-        embedder: EmbedderStamp | None = None,
+        embedder: EmbedderIdentity | None = None,
         leaving: bool = False,
     ) -> StoredBank:
         """See `GraphStore`."""

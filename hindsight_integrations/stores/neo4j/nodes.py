@@ -20,7 +20,7 @@ from hindsight_integrations.models import (
     Source,
     TimeSpan,
 )
-from hindsight_integrations.stores.base import EmbedderStamp, StoredBank
+from hindsight_integrations.stores.base import EmbedderIdentity, StoredBank
 from hindsight_integrations.stores.common import (
     directives_of,
     directives_text,
@@ -29,21 +29,21 @@ from hindsight_integrations.stores.common import (
     metadata_text,
     no_bank,
 )
+from hindsight_integrations.stores.integrity import (
+    Decoder,
+    Decoders,
+    checked_count,
+    checked_memory,
+    checked_optional_text,
+    checked_string,
+    checked_trait,
+    decoded_fields,
+)
 from hindsight_integrations.stores.neo4j.connection import (
     WRITE_BATCH,
     Execute,
     Row,
     Transaction,
-)
-from hindsight_integrations.stores.soundness import (
-    Decoding,
-    Decodings,
-    a_count,
-    a_text,
-    a_trait,
-    decoded,
-    sound_memory,
-    sound_note,
 )
 from hindsight_integrations.timespan import as_utc, at_offset, utc_offset, with_offset
 
@@ -374,19 +374,19 @@ def bank_properties(bank: Bank) -> Properties:
 
 def stored_bank(node: Mapping[str, Any]) -> StoredBank:
     """Return the bank of a node; what cannot be read of its profile is left out, and logged."""
-    given = decoded(f"bank {node['id']!r}", PROFILE, {**_LATER, **node})
+    given = decoded_fields(f"bank {node['id']!r}", PROFILE, {**_LATER, **node})
     traits = Disposition(**{trait: given.pop(trait) for trait in _TRAITS})
     bank = Bank(id=node["id"], disposition=traits, **given)
-    stamp = EmbedderStamp(node["embedder"], node["dimension"])
+    embedder = EmbedderIdentity(node["embedder"], node["dimension"])
     key = vector_key(node["key"], node["revision"])
     version, importing, leaving = node.get("edition", 0), node.get("importing"), node.get("leaving")
-    return StoredBank(bank, key, stamp, version, importing, leaving)
+    return StoredBank(bank, key, embedder, version, importing, leaving)
 
 
 def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         raise ValueError("it is not a list")
-    return tuple(map(a_text, value))
+    return tuple(map(checked_string, value))
 
 
 def _flag(value: Any) -> bool:
@@ -399,25 +399,25 @@ _TRAITS = tuple(each.name for each in fields(Disposition))
 _LATER = {"expiry": "{}", "kept_apart": [], "named_directives": "[]"}
 """Properties that banks of an older schema lack."""
 
-_TIME = Decoding(lambda text: as_utc(time_of(text)), text_of(datetime(1970, 1, 1, tzinfo=UTC)))
+_TIME = Decoder(lambda text: as_utc(time_of(text)), text_of(datetime(1970, 1, 1, tzinfo=UTC)))
 
-PROFILE: Decodings = {
-    **dict.fromkeys(("name", "mission", "background"), Decoding(a_text, "")),
-    **dict.fromkeys(_TRAITS, Decoding(a_trait, 3)),
-    **dict.fromkeys(("directives", "kept_apart"), Decoding(_texts, [])),
-    "expiry": Decoding(expiry_of, "{}"),
-    "named_directives": Decoding(directives_of, "[]"),
+PROFILE: Decoders = {
+    **dict.fromkeys(("name", "mission", "background"), Decoder(checked_string, "")),
+    **dict.fromkeys(_TRAITS, Decoder(checked_trait, 3)),
+    **dict.fromkeys(("directives", "kept_apart"), Decoder(_texts, [])),
+    "expiry": Decoder(expiry_of, "{}"),
+    "named_directives": Decoder(directives_of, "[]"),
     **dict.fromkeys(("created_at", "updated_at"), _TIME),
 }
 """Properties of a bank besides its id and its embedder."""
 
-SUMMARY: Decodings = {
-    **dict.fromkeys(("name", "text"), Decoding(a_text, "")),
-    "source_query": Decoding(sound_note, None),
-    "max_tokens": Decoding(a_count, 1024),
-    "tags": Decoding(_texts, []),
-    "sources": Decoding(_texts, ["lost"]),  # it may quote any memory that is forgotten
-    "auto_refresh": Decoding(_flag, False),
+SUMMARY: Decoders = {
+    **dict.fromkeys(("name", "text"), Decoder(checked_string, "")),
+    "source_query": Decoder(checked_optional_text, None),
+    "max_tokens": Decoder(checked_count, 1024),
+    "tags": Decoder(_texts, []),
+    "sources": Decoder(_texts, ["lost"]),  # it may quote any memory that is forgotten
+    "auto_refresh": Decoder(_flag, False),
     **dict.fromkeys(("created_at", "refreshed_at"), _TIME),
 }
 """Properties of a mental model besides its id."""
@@ -436,7 +436,7 @@ def audit_of_node(node: Mapping[str, Any]) -> AuditEntry:
 def mental_model_of(node: Mapping[str, Any], bank_id: str) -> MentalModel:
     """Return the mental model of a node; what cannot be read of it is left out, and logged."""
     owner = f"mental model {node['id']!r} of bank {bank_id!r}"
-    return MentalModel(id=node["id"], bank_id=bank_id, **decoded(owner, SUMMARY, node))
+    return MentalModel(id=node["id"], bank_id=bank_id, **decoded_fields(owner, SUMMARY, node))
 
 
 # Memories
@@ -514,7 +514,7 @@ def memory_of(node: Mapping[str, Any], bank_id: str, entities: Iterable[str] = (
         derived=node["derived"],
         pinned=node.get("pinned", False),
     )
-    return sound_memory(memory)
+    return checked_memory(memory)
 
 
 def spans_of(occurred: Iterable[str]) -> tuple[TimeSpan, ...]:

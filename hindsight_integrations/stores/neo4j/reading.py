@@ -37,6 +37,15 @@ from hindsight_integrations.stores.common import (
     reader_of,
     spellings,
 )
+from hindsight_integrations.stores.integrity import (
+    DECODING_ERRORS,
+    checked_interaction,
+    checked_text,
+    checked_vector,
+    decoding_errors,
+    expiry_or_none,
+    log_unreadable,
+)
 from hindsight_integrations.stores.neo4j.connection import Database, Row, Transaction
 from hindsight_integrations.stores.neo4j.filters import Cypher, condition, start, terms_of
 from hindsight_integrations.stores.neo4j.nodes import (
@@ -57,15 +66,6 @@ from hindsight_integrations.stores.neo4j.nodes import (
 )
 from hindsight_integrations.stores.neo4j.schema import migrate
 from hindsight_integrations.stores.neo4j.vectors import WITH_VECTOR
-from hindsight_integrations.stores.soundness import (
-    UNREADABLE,
-    decoding,
-    set_aside,
-    sound_expiry,
-    sound_interaction,
-    sound_text,
-    sound_vector,
-)
 
 T = TypeVar("T")
 _Work: TypeAlias = Callable[[BankTransaction], T]
@@ -99,8 +99,8 @@ _PLACES = """
     RETURN collect([m.seq, m.id, m.document_id, m.place, m.expires_at])"""
 
 
-class Reading:
-    """The methods of `GraphStore` that read; see there."""
+class Neo4jReader:
+    """The reading methods of `GraphStore`; `Neo4jGraph` adds those that search and write."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Reading:
         # A checkpoint as a write: a member of a cluster that lags behind would let a retain be
         # sent twice.
         work = self._write if kind is base.CHECKPOINT else self._read
-        with decoding(bank_id):
+        with decoding_errors(bank_id):
             return work(bank_id, lambda tx: reader.read(tx, keys))
 
     def scan(self, bank_id: str, kind: Kind[T]) -> Iterator[T]:
@@ -186,7 +186,7 @@ class Reading:
             bank_id, lambda tx: tx.collected(_PLACES, after=after, limit=max(limit, 0))
         )
         return [
-            Place(seq, id, document, position_in(place), sound_expiry(time_or_none, expires))
+            Place(seq, id, document, position_in(place), expiry_or_none(time_or_none, expires))
             for seq, id, document, place, expires in sorted(rows, key=lambda row: row[0])
             if None not in (id, place)  # deleted while the statement ran
         ]
@@ -225,7 +225,7 @@ class Reading:
     def _pages(self, page_of: _Scanner, bank: BankTransaction, after: Any) -> Iterator[Any]:
         """Yield page after page, each starting after the last position of the one before."""
         while True:
-            with decoding(bank.id):
+            with decoding_errors(bank.id):
                 found = again(partial(page_of, bank, after))
             if not found:
                 return
@@ -257,7 +257,7 @@ def again(work: Callable[[], T]) -> T:
     for _ in range(_TRIES - 1):
         try:
             return work()
-        except UNREADABLE as error:
+        except DECODING_ERRORS as error:
             log.debug("a read is made again: %r", error)
     return work()
 
@@ -296,10 +296,10 @@ class _Reader:
         for id, *columns in rows:
             try:
                 found[id] = self.value(tx, *columns)
-            except UNREADABLE as error:
+            except DECODING_ERRORS as error:
                 if not self.of_memory:
                     raise
-                set_aside(tx.id, id, error)
+                log_unreadable(tx.id, id, error)
         return in_order(asked, found)
 
 
@@ -319,8 +319,8 @@ def _readable(
     """Yield a memory, unless it cannot be read."""
     try:
         yield _memory(tx, node, mentioned)
-    except UNREADABLE as error:
-        set_aside(tx.id, node["id"], error)
+    except DECODING_ERRORS as error:
+        log_unreadable(tx.id, node["id"], error)
 
 
 def _record(
@@ -333,9 +333,9 @@ def _record(
     return MemoryRecord(
         memory=_memory(tx, node, mentioned),
         lexemes=terms_of(node["lexemes"]),
-        vector=sound_vector(vector, tx.dimension),
+        vector=checked_vector(vector, tx.dimension),
         fingerprint=node["fingerprint"],
-        interaction=sound_interaction(interaction),
+        interaction=checked_interaction(interaction),
         entity_ids=entity_ids_of(mentioned),
     )
 
@@ -344,10 +344,21 @@ def _candidate(tx: BankTransaction, *columns: Any) -> Candidate:
     id, text, speaker, document_id, said, occurred, proofs, *indexed, mentioned = columns
     fingerprint, lexemes, vector, interaction, type_, kind = indexed
     return Candidate(
-        *(id, tx.id, sound_text(text), speaker, document_id, time_of(said), spans_of(occurred)),
-        *(max(1, proofs), fingerprint, terms_of(lexemes), sound_vector(vector, tx.dimension)),
-        sound_interaction(interaction) or b"",
-        *(tuple((entity, name) for _, entity, name in sorted(mentioned)), MemoryType(type_), kind),
+        id=id,
+        bank_id=tx.id,
+        text=checked_text(text),
+        speaker=speaker,
+        document_id=document_id,
+        mentioned_at=time_of(said),
+        occurred=spans_of(occurred),
+        proof_count=max(1, proofs),
+        fingerprint=fingerprint,
+        lexemes=terms_of(lexemes),
+        vector=checked_vector(vector, tx.dimension),
+        interaction=checked_interaction(interaction) or b"",
+        entities=tuple((id, name) for _, id, name in sorted(mentioned)),
+        type=MemoryType(type_),
+        kind=kind,
     )
 
 
@@ -420,7 +431,7 @@ _READERS: Mapping[Kind[Any], _Reader] = {
     ),
     base.VECTOR: _Reader(
         "MATCH (v:Vector {key: key}) RETURN collect([substring(key, size($prefix)), v.vector])",
-        lambda tx, vector: sound_vector(vector, tx.dimension),
+        lambda tx, vector: checked_vector(vector, tx.dimension),
         of_memory=True,
     ),
     base.MENTIONS: _Reader(

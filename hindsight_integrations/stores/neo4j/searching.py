@@ -51,7 +51,7 @@ from hindsight_integrations.stores.neo4j.nodes import (
 )
 from hindsight_integrations.stores.neo4j.reading import (
     ENTITY_COLUMNS,
-    Reading,
+    Neo4jReader,
     entity_of,
     read_in,
 )
@@ -60,8 +60,8 @@ _GROWTH = 8
 """Factor by which more times are read if those read first belong to too few memories."""
 
 
-class Searching(Reading):
-    """The methods of `GraphStore` that search; see there."""
+class Neo4jSearcher(Neo4jReader):
+    """The reading and searching methods of `GraphStore`."""
 
     def text_search(
         self,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hindsight_integrations.stores.base import (
-    EmbedderStamp,
+    EmbedderIdentity,
     MemoryRecord,
     PendingVector,
     StagedVector,
@@ -167,27 +167,27 @@ def stage(tx: BankTransaction, staged: Sequence[StagedVector]) -> None:
     rows = [
         {
             "key": keys[id],
-            "vector": vector_bytes(vector, stamp.dimension),
+            "vector": vector_bytes(vector, embedder.dimension),
             "interaction": interaction,
-            "embedder": stamp.id,
-            "dimension": stamp.dimension,
+            "embedder": embedder.id,
+            "dimension": embedder.dimension,
         }
-        for id, vector, interaction, stamp in staged
+        for id, vector, interaction, embedder in staged
         if id in keys
     ]
     tx.run_each(_STAGE, rows)
 
 
-def adopt(tx: BankTransaction, stamp: EmbedderStamp) -> None:
+def adopt(tx: BankTransaction, embedder: EmbedderIdentity) -> None:
     """Replace the bank's vectors by the staged ones, under a new vector key.
 
     Raises:
         UnstagedError: a memory has no staged vector of this embedder.
     """
-    given = {"embedder": stamp.id, "dimension": stamp.dimension}
+    given = {"embedder": embedder.id, "dimension": embedder.dimension}
     ((lacking,),) = tx.run(_LACKING, **given)
     if lacking:
-        raise no_staged_vector(tx.id, lacking, stamp.id)
+        raise no_staged_vector(tx.id, lacking, embedder.id)
     drop(tx)
     tx.run("MATCH (v:Vector) WHERE v.key STARTS WITH $prefix DELETE v")
     tx.run(
@@ -199,7 +199,7 @@ def adopt(tx: BankTransaction, stamp: EmbedderStamp) -> None:
         "b.dimension = $dimension",
         **given,
     )
-    requeue(replace(tx, revision=tx.revision + 1, dimension=stamp.dimension), None)
+    requeue(replace(tx, revision=tx.revision + 1, dimension=embedder.dimension), None)
 
 
 def _queue(tx: BankTransaction, operation: VectorOperation, ids: Iterable[str]) -> None:

@@ -15,8 +15,8 @@ from hindsight_integrations.stores.base import StoreFault
 from hindsight_integrations.stores.common import (
     timestamp,
 )
-from hindsight_integrations.stores.soundness import (
-    UNREADABLE,
+from hindsight_integrations.stores.integrity import (
+    DECODING_ERRORS,
     DamagedText,
 )
 from hindsight_integrations.stores.sqlite.rows import (
@@ -70,7 +70,7 @@ def _check_row(
 def _fits(column: str, value: SqlValue) -> bool:
     try:
         return type(value) is not DamagedText and _TESTS[column](value)
-    except UNREADABLE:
+    except DECODING_ERRORS:
         return False
 
 

@@ -21,9 +21,9 @@ from hindsight_integrations.stores.common import (
     lexeme_counts,
     merge_faults,
 )
-from hindsight_integrations.stores.soundness import (
-    UNREADABLE,
-    set_aside,
+from hindsight_integrations.stores.integrity import (
+    DECODING_ERRORS,
+    log_unreadable,
 )
 from hindsight_integrations.stores.sqlite import writing
 from hindsight_integrations.stores.sqlite.cells import check_cells
@@ -292,8 +292,8 @@ def _derived(tx: BankTransaction, bounds: tuple[int, int], repair: bool) -> Iter
     ):
         try:
             memory = memory_of(tuple(row), bank_id=tx.id)
-        except UNREADABLE as error:
-            set_aside(tx.id, row[0], error)
+        except DECODING_ERRORS as error:
+            log_unreadable(tx.id, row[0], error)
         else:
             for table, made in derived_rows(key, tx.no, memory).items():
                 rows[table] += made

@@ -11,13 +11,13 @@ from pathlib import Path
 from hindsight_integrations.models import Bank, BankStats, LinkKind, MemoryType
 from hindsight_integrations.stores.base import (
     ChangeSet,
-    EmbedderStamp,
+    EmbedderIdentity,
     PendingVector,
     StoredBank,
     StoreFault,
 )
 from hindsight_integrations.stores.common import bank_exists, micros, timestamp_or_none
-from hindsight_integrations.stores.soundness import decoding
+from hindsight_integrations.stores.integrity import decoding_errors
 from hindsight_integrations.stores.sqlite import check, vectors, writing
 from hindsight_integrations.stores.sqlite.copying import Copied, Progress, copy
 from hindsight_integrations.stores.sqlite.rows import (
@@ -34,7 +34,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     stored_bank,
     time_or_null,
 )
-from hindsight_integrations.stores.sqlite.searching import Searching
+from hindsight_integrations.stores.sqlite.searching import SqliteSearcher
 
 _PURGED = {
     **dict.fromkeys(("lexemes", "contents", "vectors", "staged", "waiting"), "unit"),
@@ -54,7 +54,7 @@ _PURGED_BY_NUMBER = {"lexeme_counts": "bank, lexeme", "marks": "bank, queue", "b
 """The same, where it begins with the bank's number."""
 
 
-class SqliteGraph(Searching):
+class SqliteGraph(SqliteSearcher):
     """The embedded graph store, in the file at `path`, or in memory if that is None.
 
     Any number of threads may use one object, and several processes one file. With `durable`,
@@ -68,7 +68,7 @@ class SqliteGraph(Searching):
     # Banks
 
     def create_bank(
-        self, bank: Bank, embedder: EmbedderStamp, *, importing: str | None = None
+        self, bank: Bank, embedder: EmbedderIdentity, *, importing: str | None = None
     ) -> StoredBank:
         """See `GraphStore`."""
         with self._connections.write() as cursor:
@@ -120,7 +120,7 @@ class SqliteGraph(Searching):
         bank_id: str,
         bank: Bank | Callable[[Bank], Bank] | None = None,
         *,
-        embedder: EmbedderStamp | None = None,
+        embedder: EmbedderIdentity | None = None,
         leaving: bool = False,
     ) -> StoredBank:
         """See `GraphStore`."""
@@ -219,7 +219,7 @@ class SqliteGraph(Searching):
 
     def apply(self, changes: ChangeSet) -> tuple[str, ...]:
         """See `GraphStore`."""
-        with decoding(changes.bank_id), self._connections.write() as cursor:
+        with decoding_errors(changes.bank_id), self._connections.write() as cursor:
             forgets = writing.forgets(cursor, changes)
             gone = writing.apply(cursor, changes)
             if gone or (forgets and changes.replaced):  # only memories have terms

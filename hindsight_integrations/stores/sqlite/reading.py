@@ -40,16 +40,16 @@ from hindsight_integrations.stores.common import (
     timestamp,
     timestamp_or_none,
 )
-from hindsight_integrations.stores.soundness import (
-    UNREADABLE,
-    decoding,
-    set_aside,
-    sound_expiry,
-    sound_interaction,
-    sound_note,
-    sound_row,
-    sound_text,
-    sound_vector,
+from hindsight_integrations.stores.integrity import (
+    DECODING_ERRORS,
+    check_row,
+    checked_interaction,
+    checked_optional_text,
+    checked_text,
+    checked_vector,
+    decoding_errors,
+    expiry_or_none,
+    log_unreadable,
 )
 from hindsight_integrations.stores.sqlite.connection import Connections
 from hindsight_integrations.stores.sqlite.filters import condition, select
@@ -101,8 +101,8 @@ _PLACES = f"""
     WHERE m.key BETWEEN ? AND ? AND m.invalidated_at IS NULL ORDER BY m.key LIMIT ?"""
 
 
-class Reading:
-    """The methods of `GraphStore` that read; see there."""
+class SqliteReader:
+    """The reading methods of `GraphStore`; `SqliteGraph` adds those that search and write."""
 
     def __init__(self, path: Path | None, *, durable: bool = False) -> None:
         self._connections = Connections(path, durable=durable)
@@ -159,7 +159,7 @@ class Reading:
             low, high = tx.bounds
             rows = tx.execute(_PLACES, (low + after + 1, high, max(limit, 0))).fetchall()
         return [
-            Place(key - low, id, document, position, sound_expiry(timestamp_or_none, expires))
+            Place(key - low, id, document, position, expiry_or_none(timestamp_or_none, expires))
             for key, id, document, position, expires in rows
         ]
 
@@ -175,19 +175,19 @@ class Reading:
 
     @contextmanager
     def _reading(self, bank_id: str) -> Iterator[BankTransaction]:
-        with self._connections.read() as cursor, decoding(bank_id):
+        with self._connections.read() as cursor, decoding_errors(bank_id):
             yield find_bank(cursor, bank_id)
 
     @contextmanager
     def _writing(self, bank_id: str) -> Iterator[BankTransaction]:
-        with decoding(bank_id), self._connections.write() as cursor:
+        with decoding_errors(bank_id), self._connections.write() as cursor:
             yield find_bank(cursor, bank_id)
 
     def _pages(self, page_of: _Scanner, tx: BankTransaction) -> Iterator[Any]:
         """Yield page after page, each starting after the last position of the one before."""
         after: Any = None
         while True:
-            with self._connections.read() as cursor, decoding(tx.id):
+            with self._connections.read() as cursor, decoding_errors(tx.id):
                 page = page_of(replace(tx, connection=cursor.connection), after)
             if not page:
                 return
@@ -238,17 +238,17 @@ def _read_records(tx: BankTransaction, ids: Sequence[str]) -> dict[str, MemoryRe
         if key in found and key in vectors:
             vector, interaction = vectors[key]
             try:
-                sound_row((terms.get(key),))
+                check_row((terms.get(key),))
                 records[id] = MemoryRecord(
                     memory=found[key],
                     lexemes=lexemes_of(terms.get(key, "")),
-                    vector=sound_vector(vector, tx.dimension),
+                    vector=checked_vector(vector, tx.dimension),
                     fingerprint=rows[key][_FINGERPRINT],
-                    interaction=sound_interaction(interaction),
+                    interaction=checked_interaction(interaction),
                     entity_ids=tuple(entity_id for entity_id, _ in mentioned[key]),
                 )
-            except UNREADABLE as error:
-                set_aside(tx.id, id, error)
+            except DECODING_ERRORS as error:
+                log_unreadable(tx.id, id, error)
     return records
 
 
@@ -273,16 +273,26 @@ def _read_candidates(tx: BankTransaction, ids: Sequence[str]) -> dict[str, Candi
     ):
         fingerprint, terms, data, interaction, type_, kind = indexed
         try:
-            sound_row((id, text, speaker, document_id, occurred, fingerprint, terms, kind))
+            check_row((id, text, speaker, document_id, occurred, fingerprint, terms, kind))
             found[id] = Candidate(
-                *(id, tx.id, sound_text(text), sound_note(speaker), document_id, timestamp(said)),
-                *(spans_of(occurred), max(1, proofs), fingerprint, lexemes_of(terms or "")),
-                sound_vector(data, tx.dimension),
-                sound_interaction(interaction) or b"",
-                *(tuple(mentioned.get(key, ())), MemoryType(type_), kind),
+                id=id,
+                bank_id=tx.id,
+                text=checked_text(text),
+                speaker=checked_optional_text(speaker),
+                document_id=document_id,
+                mentioned_at=timestamp(said),
+                occurred=spans_of(occurred),
+                proof_count=max(1, proofs),
+                fingerprint=fingerprint,
+                lexemes=lexemes_of(terms or ""),
+                vector=checked_vector(data, tx.dimension),
+                interaction=checked_interaction(interaction) or b"",
+                entities=tuple(mentioned.get(key, ())),
+                type=MemoryType(type_),
+                kind=kind,
             )
-        except UNREADABLE as error:
-            set_aside(tx.id, id, error)
+        except DECODING_ERRORS as error:
+            log_unreadable(tx.id, id, error)
     return found
 
 
@@ -297,9 +307,9 @@ def _read_vectors(tx: BankTransaction, ids: Sequence[str]) -> dict[str, Vector]:
     for id, key in keys.items():
         if key in found:
             try:
-                vectors[id] = sound_vector(found[key], tx.dimension)
+                vectors[id] = checked_vector(found[key], tx.dimension)
             except ValueError as error:
-                set_aside(tx.id, id, error)
+                log_unreadable(tx.id, id, error)
     return vectors
 
 
@@ -350,8 +360,8 @@ def _memories(tx: BankTransaction, rows: dict[int, Row]) -> dict[int, Memory]:
                 sources=[source_of(source) for source in sources.get(key, ())],
                 entities=[name for _, name in mentioned[key]],
             )
-        except UNREADABLE as error:
-            set_aside(tx.id, row[0], error)
+        except DECODING_ERRORS as error:
+            log_unreadable(tx.id, row[0], error)
     return found
 
 

@@ -25,7 +25,7 @@ from hindsight_integrations.models import (
     Source,
     TimeSpan,
 )
-from hindsight_integrations.stores.base import EmbedderStamp, MemoryRecord, StoredBank
+from hindsight_integrations.stores.base import EmbedderIdentity, MemoryRecord, StoredBank
 from hindsight_integrations.stores.common import (
     directives_of,
     directives_text,
@@ -39,17 +39,17 @@ from hindsight_integrations.stores.common import (
     timestamp,
     timestamp_or_none,
 )
-from hindsight_integrations.stores.soundness import (
+from hindsight_integrations.stores.integrity import (
     DamagedText,
-    Decoding,
-    Decodings,
-    a_count,
-    a_text,
-    a_trait,
-    decoded,
-    sound_memory,
-    sound_note,
-    sound_row,
+    Decoder,
+    Decoders,
+    check_row,
+    checked_count,
+    checked_memory,
+    checked_optional_text,
+    checked_string,
+    checked_trait,
+    decoded_fields,
 )
 from hindsight_integrations.timespan import at_offset, utc_offset
 
@@ -264,28 +264,28 @@ def stored_bank(row: Row) -> StoredBank:
     it, can be used until the doctor has been run.
     """
     no, revision, version, importing, leaving, embedder, dimension, id_, *stated = row
-    given = decoded(f"bank {id_!r}", PROFILE, dict(zip(PROFILE, stated, strict=True)))
+    given = decoded_fields(f"bank {id_!r}", PROFILE, dict(zip(PROFILE, stated, strict=True)))
     traits = Disposition(*(given.pop(trait) for trait in _TRAITS))
     bank = Bank(id=id_, disposition=traits, **given)
-    stamp = EmbedderStamp(str(embedder), dimension if isinstance(dimension, int) else 0)
-    return StoredBank(bank, vector_key(no, revision), stamp, version, importing, leaving)
+    identity = EmbedderIdentity(str(embedder), dimension if isinstance(dimension, int) else 0)
+    return StoredBank(bank, vector_key(no, revision), identity, version, importing, leaving)
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(map(a_text, json.loads(value)))
+    return tuple(map(checked_string, json.loads(value)))
 
 
 _TRAITS = ("skepticism", "literalism", "empathy")
 
-PROFILE: Decodings = {
-    **dict.fromkeys(("name", "mission", "background"), Decoding(a_text, "")),
-    **dict.fromkeys(_TRAITS, Decoding(a_trait, 3)),
-    "directives": Decoding(_texts, "[]"),
-    "expiry": Decoding(expiry_of, "{}"),
-    "kept_apart": Decoding(_texts, "[]"),
-    "named_directives": Decoding(directives_of, "[]"),
-    "created_at": Decoding(timestamp, 0),
-    "updated_at": Decoding(timestamp, 0),
+PROFILE: Decoders = {
+    **dict.fromkeys(("name", "mission", "background"), Decoder(checked_string, "")),
+    **dict.fromkeys(_TRAITS, Decoder(checked_trait, 3)),
+    "directives": Decoder(_texts, "[]"),
+    "expiry": Decoder(expiry_of, "{}"),
+    "kept_apart": Decoder(_texts, "[]"),
+    "named_directives": Decoder(directives_of, "[]"),
+    "created_at": Decoder(timestamp, 0),
+    "updated_at": Decoder(timestamp, 0),
 }
 """Columns of `BANK_COLUMNS` after the id."""
 
@@ -339,14 +339,14 @@ def memory_of(
     """Return the memory of a row of `MEMORY_COLUMNS` and `CONTENT_COLUMNS`.
 
     Raises:
-        UNREADABLE: a column does not hold what was stored.
+        DECODING_ERRORS: a column does not hold what was stored.
     """
-    sound_row(row)
+    check_row(row)
     id_, type_, mentioned_at, expires_at, invalidated_at, scope, occurred, *_ = row[:8]
     derived, pinned, *said = row[8:19]
     confidence, created_at, updated_at, speaker, tags, metadata, because, context, text = said
     memory = Memory(
-        id=a_text(id_),
+        id=checked_string(id_),
         bank_id=bank_id,
         text=text,
         type=MemoryType(type_),
@@ -370,7 +370,7 @@ def memory_of(
         derived=bool(derived),
         pinned=bool(pinned),
     )
-    return sound_memory(memory)
+    return checked_memory(memory)
 
 
 @lru_cache(_SPANS_KEPT)
@@ -452,15 +452,15 @@ def lexemes_of(terms: str) -> tuple[str, ...]:
 # History and mental models
 
 CHANGE_COLUMNS = "memory_id, action, field, old, new, at, reason, of_model"
-SUMMARY: Decodings = {
-    **dict.fromkeys(("name", "text"), Decoding(a_text, "")),
-    "source_query": Decoding(sound_note, None),
-    "max_tokens": Decoding(a_count, 1024),
-    "tags": Decoding(_texts, "[]"),
-    "sources": Decoding(_texts, '["lost"]'),  # it may quote any memory that is forgotten
-    "auto_refresh": Decoding(a_count, 0),
-    "created_at": Decoding(timestamp, 0),
-    "refreshed_at": Decoding(timestamp, 0),
+SUMMARY: Decoders = {
+    **dict.fromkeys(("name", "text"), Decoder(checked_string, "")),
+    "source_query": Decoder(checked_optional_text, None),
+    "max_tokens": Decoder(checked_count, 1024),
+    "tags": Decoder(_texts, "[]"),
+    "sources": Decoder(_texts, '["lost"]'),  # it may quote any memory that is forgotten
+    "auto_refresh": Decoder(checked_count, 0),
+    "created_at": Decoder(timestamp, 0),
+    "refreshed_at": Decoder(timestamp, 0),
 }
 """Columns of a mental model after the id."""
 
@@ -512,7 +512,7 @@ def mental_model_of(row: Row, bank_id: str) -> MentalModel:
     """Return the mental model of a row of `MENTAL_MODEL_COLUMNS`, as `stored_bank` does."""
     id_, *stated = row
     owner = f"mental model {id_!r} of bank {bank_id!r}"
-    given = decoded(owner, SUMMARY, dict(zip(SUMMARY, stated, strict=True)))
+    given = decoded_fields(owner, SUMMARY, dict(zip(SUMMARY, stated, strict=True)))
     given["auto_refresh"] = bool(given["auto_refresh"])
     return MentalModel(id=str(id_), bank_id=bank_id, **given)
 

@@ -40,7 +40,7 @@ from hindsight_integrations.stores.common import (
 )
 from hindsight_integrations.stores.sqlite.filters import Sql, condition
 from hindsight_integrations.stores.sqlite.reading import (
-    Reading,
+    SqliteReader,
     entities_of,
     matching_keys,
     mentions_of,
@@ -64,8 +64,8 @@ _FEW = 1_000
 """A filter that leaves at most so many memories is searched by reading each of them."""
 
 
-class Searching(Reading):
-    """The methods of `GraphStore` that search; see there."""
+class SqliteSearcher(SqliteReader):
+    """The reading and searching methods of `GraphStore`."""
 
     def text_search(
         self,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from hindsight_integrations.stores.base import StoreFault
 from hindsight_integrations.stores.common import UNFINISHED
-from hindsight_integrations.stores.soundness import DamagedText, Decodings, text_of
+from hindsight_integrations.stores.integrity import DamagedText, Decoders, text_of
 from hindsight_integrations.stores.sqlite.rows import (
     NO_TIME,
     PROFILE,
@@ -61,7 +61,7 @@ class _Rule(NamedTuple):
     table: str
     column: str
     is_wrong: str
-    instead: str
+    default: str
 
 
 _NO_NUMBER = "typeof({0}) <> 'integer'"
@@ -138,30 +138,30 @@ _DECODED = (("banks", "no", PROFILE), ("mental_models", "key", SUMMARY))
 
 def check_values(cursor: sqlite3.Cursor, *, repair: bool) -> Iterator[StoreFault]:
     """Yield columns with values that their readers cannot use, each with whether repaired."""
-    for table, key, decodings in _DECODED:
-        yield from _undecodable(cursor, table, key, decodings, repair)
-    for table, column, is_wrong, instead in _RULES:
+    for table, key, decoders in _DECODED:
+        yield from _undecodable(cursor, table, key, decoders, repair)
+    for table, column, is_wrong, default in _RULES:
         where = f"FROM {table} WHERE {is_wrong.format(column)}"
         (count,) = cursor.execute(f"SELECT count(*) {where}").fetchone()
         if count:
             if repair:
                 cursor.execute(
-                    f"UPDATE OR IGNORE {table} SET {column} = {instead} "
+                    f"UPDATE OR IGNORE {table} SET {column} = {default} "
                     f"WHERE {is_wrong.format(column)}"
                 )
             yield StoreFault(table, f"{column} cannot be read", count, repair)
 
 
 def _undecodable(
-    cursor: sqlite3.Cursor, table: str, key: str, decodings: Decodings, repair: bool
+    cursor: sqlite3.Cursor, table: str, key: str, decoders: Decoders, repair: bool
 ) -> Iterator[StoreFault]:
-    for column, decoding in decodings.items():
+    for column, decoder in decoders.items():
         rows = cursor.execute(f"SELECT {key}, {column} FROM {table}").fetchall()
-        lost = [number for number, value in rows if decoding.is_lost(value)]
+        lost = [number for number, value in rows if decoder.is_damaged(value)]
         if lost and repair:
             cursor.executemany(
                 f"UPDATE {table} SET {column} = ? WHERE {key} = ?",
-                [(decoding.instead, number) for number in lost],
+                [(decoder.default, number) for number in lost],
             )
         if lost:
             yield StoreFault(table, f"{column} cannot be read", len(lost), repair)

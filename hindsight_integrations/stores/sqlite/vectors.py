@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hindsight_integrations.stores.base import (
-    EmbedderStamp,
+    EmbedderIdentity,
     MemoryRecord,
     PendingVector,
     StagedVector,
@@ -114,14 +114,20 @@ def stage(tx: BankTransaction, staged: Sequence[StagedVector]) -> None:
         "INSERT OR REPLACE INTO staged (unit, embedder, dimension, vector, interaction) "
         "VALUES (?, ?, ?, ?, ?)",
         [
-            (keys[id], stamp.id, stamp.dimension, vector_bytes(vector, stamp.dimension), extra)
-            for id, vector, extra, stamp in staged
+            (
+                keys[id],
+                embedder.id,
+                embedder.dimension,
+                vector_bytes(vector, embedder.dimension),
+                extra,
+            )
+            for id, vector, extra, embedder in staged
             if id in keys
         ],
     )
 
 
-def adopt(tx: BankTransaction, stamp: EmbedderStamp) -> None:
+def adopt(tx: BankTransaction, embedder: EmbedderIdentity) -> None:
     """Replace the bank's vectors by the staged ones, under a new vector key.
 
     Raises:
@@ -130,10 +136,10 @@ def adopt(tx: BankTransaction, stamp: EmbedderStamp) -> None:
     lacking = tx.execute(
         f"SELECT {text_in('m.id')} FROM memories m WHERE m.key BETWEEN ? AND ? AND NOT EXISTS "
         "(SELECT 1 FROM staged s WHERE s.unit = m.key AND s.embedder = ? AND s.dimension = ?)",
-        (*tx.bounds, stamp.id, stamp.dimension),
+        (*tx.bounds, embedder.id, embedder.dimension),
     ).fetchall()
     if lacking:
-        raise no_staged_vector(tx.id, [id for (id,) in lacking], stamp.id)
+        raise no_staged_vector(tx.id, [id for (id,) in lacking], embedder.id)
     drop(tx)
     for statement in (
         "DELETE FROM vectors WHERE unit BETWEEN ? AND ?",
@@ -144,9 +150,9 @@ def adopt(tx: BankTransaction, stamp: EmbedderStamp) -> None:
         tx.execute(statement, tx.bounds)
     tx.execute(
         "UPDATE banks SET revision = revision + 1, embedder = ?, dimension = ? WHERE no = ?",
-        (stamp.id, stamp.dimension, tx.no),
+        (embedder.id, embedder.dimension, tx.no),
     )
-    requeue(replace(tx, revision=tx.revision + 1, dimension=stamp.dimension), None)
+    requeue(replace(tx, revision=tx.revision + 1, dimension=embedder.dimension), None)
 
 
 def _queue(

@@ -29,8 +29,8 @@ from hindsight_integrations.stores.base import (
     QueueCheckpoint,
 )
 from hindsight_integrations.stores.testing.samples import (
+    EMBEDDER,
     NOW,
-    STAMP,
     VALID,
     ago,
     changed,
@@ -391,7 +391,7 @@ class ConclusionContract:
 
     def test_marks_that_expired_go_with_the_next_that_will(self, graph: GraphStore) -> None:
         day = timedelta(days=1)
-        graph.create_bank(Bank("other"), STAMP)
+        graph.create_bank(Bank("other"), EMBEDDER)
         for bank_id in ("b", "other"):
             graph.apply(ChangeSet(bank_id, checkpoint=QueueCheckpoint("old", 1, "a", ago(1))))
         past, lasting = QueueCheckpoint("past", 2, "b", NOW), QueueCheckpoint("queue", 3)
@@ -421,7 +421,7 @@ class ConclusionContract:
 
     def test_the_banks_where_memories_wait_are_known(self, graph: GraphStore) -> None:
         for id in ("a", "empty", "gone"):
-            graph.create_bank(Bank(id), STAMP)
+            graph.create_bank(Bank(id), EMBEDDER)
         for id in ("a", "b", "gone"):
             keep(graph, record("m", bank_id=id))
         graph.delete_bank("gone")
@@ -433,7 +433,7 @@ class ConclusionContract:
         assert graph.list_banks(pending_consolidation=True) == [graph.get_bank("a")]
 
     def test_banks_do_not_see_each_others_conclusions(self, graph: GraphStore) -> None:
-        graph.create_bank(Bank("other"), STAMP)
+        graph.create_bank(Bank("other"), EMBEDDER)
         keep(graph, record("a"), mental_models=(model("z"),), checkpoint=QueueCheckpoint("q", 1))
         keep(graph, conclusion("o", on("a")))
         keep(graph, record("a", bank_id="other"))
@@ -454,7 +454,7 @@ class ConclusionContract:
         keep(graph, record("a"), mental_models=(model("z"),), checkpoint=QueueCheckpoint("q", 5))
         keep(graph, conclusion("o", on("a")))
         graph.delete_bank("b")
-        graph.create_bank(Bank("b"), STAMP)
+        graph.create_bank(Bank("b"), EMBEDDER)
         assert graph.pending_consolidation("b", 9) == []
         assert list(graph.scan("b", base.MENTAL_MODEL)) == []
         assert graph.read("b", base.CHECKPOINT, ["q"]) == {}
@@ -462,7 +462,7 @@ class ConclusionContract:
             assert graph.check(repair=False) == []
 
     def test_an_imported_bank_keeps_its_conclusions(self, graph: GraphStore) -> None:
-        graph.create_bank(Bank("hidden"), STAMP, importing="new")
+        graph.create_bank(Bank("hidden"), EMBEDDER, importing="new")
         given = record("a", bank_id="hidden")
         models = (model("z", bank_id="hidden"),)
         keep(graph, given, mental_models=models, checkpoint=QueueCheckpoint("q", 5))

@@ -24,8 +24,8 @@ from hindsight_integrations.stores.conditions import (
 from hindsight_integrations.stores.predicate import passes
 from hindsight_integrations.stores.testing.samples import (
     ALL,
+    EMBEDDER,
     NOW,
-    STAMP,
     VALID,
     ago,
     day,
@@ -330,7 +330,7 @@ class FilterContract:
         check_admits(graph, replace(ALL, now=None, expired_by=ago(2)), "")
 
     def test_banks_with_expired_memories_can_be_asked_for(self, graph: GraphStore) -> None:
-        graph.create_bank(Bank("later"), STAMP)
+        graph.create_bank(Bank("later"), EMBEDDER)
         keep(graph, record("a", bank_id="later", expires_at=ago(-1)))
         assert graph.list_banks(expired_by=NOW) == []
         keep(graph, record("b", expires_at=NOW, invalidated_at=ago(2)))

@@ -25,7 +25,7 @@ from hindsight_integrations.models import Bank, Directive, Disposition, Expiry, 
 from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
     ChangeSet,
-    EmbedderStamp,
+    EmbedderIdentity,
     GraphStore,
     StagedVector,
     VectorOperation,
@@ -36,7 +36,7 @@ from hindsight_integrations.stores.testing.entities import EntityContract
 from hindsight_integrations.stores.testing.filters import FilterContract
 from hindsight_integrations.stores.testing.reading import ReadingContract
 from hindsight_integrations.stores.testing.samples import (
-    STAMP,
+    EMBEDDER,
     VALID,
     ago,
     changed,
@@ -53,7 +53,7 @@ from hindsight_integrations.stores.testing.samples import (
 from hindsight_integrations.stores.testing.searching import SearchContract
 from hindsight_integrations.stores.testing.writing import WritingContract
 
-WIDER = EmbedderStamp("wider", 12)
+WIDER = EmbedderIdentity("wider", 12)
 
 
 def pending(graph: GraphStore) -> list[tuple[str, str, str]]:
@@ -77,11 +77,11 @@ class GraphStoreContract(
 
     @pytest.fixture(autouse=True)
     def bank(self, graph: GraphStore) -> str:
-        return graph.create_bank(Bank("b"), STAMP).key
+        return graph.create_bank(Bank("b"), EMBEDDER).key
 
     @pytest.fixture
     def other_bank(self, graph: GraphStore) -> str:
-        graph.create_bank(Bank("other"), STAMP)
+        graph.create_bank(Bank("other"), EMBEDDER)
         return "other"
 
     # Banks
@@ -122,7 +122,7 @@ class GraphStoreContract(
 
     def test_a_bank_cannot_be_made_twice(self, graph: GraphStore) -> None:
         with pytest.raises(BankExistsError):
-            graph.create_bank(Bank("b"), STAMP)
+            graph.create_bank(Bank("b"), EMBEDDER)
 
     def test_an_unknown_bank_is_said_to_be_unknown(self, graph: GraphStore) -> None:
         assert graph.get_bank("x") is None
@@ -136,7 +136,7 @@ class GraphStoreContract(
             lambda: graph.read("x", base.HISTORY, ["m"]).get("m", ()),
             lambda: graph.scan("x", base.MEMORY_ID),
             lambda: graph.scan("x", base.MEMORY_ID),
-            lambda: graph.update_bank("x", embedder=STAMP),
+            lambda: graph.update_bank("x", embedder=EMBEDDER),
             lambda: graph.apply(ChangeSet("x", requeue=("m",))),
         ):
             with pytest.raises(BankNotFoundError):
@@ -153,7 +153,7 @@ class GraphStoreContract(
         assert graph.get_bank("b") is None
         assert [each.bank.id for each in graph.list_banks()] == [other_bank]
         assert pending(graph) == [(bank, "drop", "")]
-        new = graph.create_bank(Bank("b"), STAMP)
+        new = graph.create_bank(Bank("b"), EMBEDDER)
         assert new.key != bank
         assert graph.bank_stats("b").memories == 0
         keep(graph, record("m0", "word"))
@@ -170,7 +170,7 @@ class GraphStoreContract(
         self, graph: GraphStore, other_bank: str
     ) -> None:
         name = 'it\'s "new" 😀'
-        before = graph.create_bank(Bank("hidden"), STAMP, importing=name)
+        before = graph.create_bank(Bank("hidden"), EMBEDDER, importing=name)
         assert before.importing == name
         held = record("m1", bank_id="hidden", entities=("Ann",))
         keep(graph, held, documents=(document("d", bank="hidden"),))
@@ -201,7 +201,7 @@ class GraphStoreContract(
         assert graph.list_banks(leaving=True) == [after]
         assert [each.bank.id for each in graph.list_banks()] == ["moving:b", other_bank]
         assert list(graph.scan("moving:b", base.MEMORY_ID)) == ["m1"]
-        graph.create_bank(Bank("b"), STAMP)  # its id is free
+        graph.create_bank(Bank("b"), EMBEDDER)  # its id is free
         with pytest.raises(BankExistsError, match="'b'"):
             graph.update_bank("moving:b", lambda bank: replace(bank, id="b"), leaving=True)
         assert graph.list_banks(leaving=True) == [after]
@@ -211,11 +211,11 @@ class GraphStoreContract(
     def test_an_import_does_not_take_the_place_of_a_bank(
         self, graph: GraphStore, other_bank: str
     ) -> None:
-        graph.create_bank(Bank("hidden"), STAMP, importing=other_bank)
+        graph.create_bank(Bank("hidden"), EMBEDDER, importing=other_bank)
         with pytest.raises(BankExistsError, match="'other'"):
             graph.update_bank("hidden", Bank(other_bank))
         with pytest.raises(BankExistsError, match="'hidden'"):
-            graph.create_bank(Bank("hidden"), STAMP)
+            graph.create_bank(Bank("hidden"), EMBEDDER)
         assert [each.bank.id for each in graph.list_banks()] == ["b", other_bank]
         graph.delete_bank("hidden")
         assert graph.list_banks(importing=True) == []
@@ -310,7 +310,7 @@ class GraphStoreContract(
         self, graph: GraphStore, bank: str
     ) -> None:
         keep(graph, *(record(f"m{n}", seed=n) for n in range(5)))
-        other = graph.create_bank(Bank("b2"), STAMP).key
+        other = graph.create_bank(Bank("b2"), EMBEDDER).key
         keep(graph, record("x", bank_id="b2"))
         keep(graph, record("late", seed=9))
         assert [p.memory_id for p in graph.pending_vectors(9, other)] == ["x"]
@@ -389,7 +389,7 @@ class GraphStoreContract(
         assert np.array_equal(graph.read("b", base.VECTOR, ["a"])["a"], vector(0))
         keep(graph, staged=staged[2:])
         with pytest.raises(StoreError):
-            graph.update_bank("b", embedder=EmbedderStamp("another", 12))
+            graph.update_bank("b", embedder=EmbedderIdentity("another", 12))
         adopted = graph.update_bank("b", embedder=WIDER)
         assert adopted.embedder == WIDER
         assert adopted.key != bank

@@ -13,7 +13,7 @@ from hindsight_integrations.nlp.late_interaction import DIMENSION
 from hindsight_integrations.normalization import entity_norm, text_fingerprint
 from hindsight_integrations.stores.base import (
     ChangeSet,
-    EmbedderStamp,
+    EmbedderIdentity,
     GraphStore,
     MemoryFilter,
     MemoryRecord,
@@ -22,7 +22,7 @@ from hindsight_integrations.stores.base import (
 from hindsight_integrations.timespan import Precision, TimeSpan
 
 NOW = datetime(2025, 1, 1, 12, tzinfo=UTC)
-STAMP = EmbedderStamp("toy", 8)
+EMBEDDER = EmbedderIdentity("toy", 8)
 VALID = MemoryFilter(NOW)
 ALL = MemoryFilter(NOW, include_invalid=True)
 
@@ -36,7 +36,7 @@ def day(year: int, month: int, date: int, *, days: float = 1) -> TimeSpan:
     return TimeSpan(start, start + timedelta(days=days), Precision.DAY)
 
 
-def vector(seed: int, dimension: int = STAMP.dimension) -> Vector:
+def vector(seed: int, dimension: int = EMBEDDER.dimension) -> Vector:
     values = np.random.default_rng(seed).standard_normal(dimension)
     return (values / np.linalg.norm(values)).astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""Values that are not what was stored: tell them, and set aside what cannot be read."""
+"""Checks of values read from a store: a damaged value is found, logged, and reported or skipped."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ T = TypeVar("T")
 
 log = logging.getLogger("hindsight_integrations")
 
-UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+DECODING_ERRORS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """Errors of decoding a value that is not what was stored."""
 
 
-class Decoding(NamedTuple):
-    """The function that reads a stored value, and the stored value that stands for a lost one."""
+class Decoder(NamedTuple):
+    """The function that decodes a stored field, and the stored value for a damaged one."""
 
     decode: Callable[[Any], Any]
-    instead: Any
+    default: Any
 
-    def is_lost(self, stored: object) -> bool:
+    def is_damaged(self, stored: object) -> bool:
         """Return True if a value is not what was stored."""
         try:
             self.decode(stored)
-        except UNREADABLE:
+        except DECODING_ERRORS:
             return True
         return False
 
 
-Decodings: TypeAlias = Mapping[str, Decoding]
-"""By field, how the values are read of what stands beside memories."""
+Decoders: TypeAlias = Mapping[str, Decoder]
+"""Field of a bank or mental model to its decoder."""
 
 
-def decoded(owner: str, decodings: Decodings, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of all fields; one that cannot be read is left out, and logged."""
+def decoded_fields(owner: str, decoders: Decoders, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Decode all fields; log each that cannot be read, and use the default of its decoder."""
     found: dict[str, Any] = {}
-    for field, (decode, instead) in decodings.items():
+    for field, (decode, default) in decoders.items():
         try:
             found[field] = decode(stored.get(field))
-        except UNREADABLE as error:
-            found[field] = decode(instead)
+        except DECODING_ERRORS as error:
+            found[field] = decode(default)
             log.warning(
                 "%s of %s cannot be read and is ignored: %s; run the doctor, and set it again",
                 field,
@@ -59,20 +59,20 @@ def decoded(owner: str, decodings: Decodings, stored: Mapping[str, Any]) -> dict
     return found
 
 
-def a_text(value: Any) -> str:
-    """Return a stored text as it is. Raises `ValueError` if it is none."""
+def checked_string(value: Any) -> str:
+    """Return a stored text. Raises `ValueError` if it is no text."""
     if not isinstance(value, str):
         raise ValueError("it is not text")
     return value
 
 
-def a_trait(value: Any) -> int:
-    """Return a trait of a bank as it is. Raises `InvalidInputError` if it is none."""
+def checked_trait(value: Any) -> int:
+    """Return a disposition trait of a bank. Raises `InvalidInputError` if it is no such number."""
     return Disposition(value).skepticism
 
 
-def a_count(value: Any) -> int:
-    """Return a number as it is. Raises `ValueError` if it is none, or below 0."""
+def checked_count(value: Any) -> int:
+    """Return a stored count. Raises `ValueError` if it is no whole number of at least 0."""
     if type(value) is not int or value < 0:
         raise ValueError("it is not a whole number of at least 0")
     return value
@@ -92,13 +92,13 @@ def text_of(data: bytes) -> str:
         return DamagedText(data.decode(errors="replace"))
 
 
-def sound_row(row: Sequence[object]) -> None:
+def check_row(row: Sequence[object]) -> None:
     """Check that no text of a row is damaged. Raises `ValueError` if one is."""
     if any(type(value) is DamagedText for value in row):
         raise ValueError("it contains text that is not UTF-8")
 
 
-def set_aside(bank_id: str, memory_id: str, error: Exception) -> None:
+def log_unreadable(bank_id: str, memory_id: str, error: Exception) -> None:
     """Log that a memory cannot be read, and is left out."""
     log.warning(
         "memory %r of bank %r cannot be read and is left out: %s; run the doctor, or forget it",
@@ -108,7 +108,7 @@ def set_aside(bank_id: str, memory_id: str, error: Exception) -> None:
     )
 
 
-def unreadable(bank_id: str, memory_id: str) -> StoreCorruptError:
+def unreadable_error(bank_id: str, memory_id: str) -> StoreCorruptError:
     """Return the error for a memory that exists and cannot be read."""
     return StoreCorruptError(
         f"memory {memory_id!r} of bank {bank_id!r} is damaged and was left out; run the doctor, "
@@ -117,20 +117,20 @@ def unreadable(bank_id: str, memory_id: str) -> StoreCorruptError:
 
 
 @contextmanager
-def decoding(bank_id: str) -> Iterator[None]:
-    """Map errors of decoding to `StoreCorruptError`."""
+def decoding_errors(bank_id: str) -> Iterator[None]:
+    """Raise `StoreCorruptError` in place of the errors of decoding a value."""
     try:
         yield
     except HindsightError:
         raise
-    except UNREADABLE as error:
+    except DECODING_ERRORS as error:
         raise StoreCorruptError(
             f"a value of bank {bank_id!r} cannot be read: {type(error).__name__}: {error}; run the "
             "doctor, or restore a backup"
         ) from error
 
 
-def sound_vector(data: bytes, dimension: int) -> Vector:
+def checked_vector(data: bytes, dimension: int) -> Vector:
     """Return the vector that `vector_bytes` was given.
 
     Raises:
@@ -144,44 +144,44 @@ def sound_vector(data: bytes, dimension: int) -> Vector:
     return vector
 
 
-def sound_interaction(data: bytes | None) -> bytes | None:
-    """Return compressed token vectors as they are. Raises `ValueError` if some are cut."""
+def checked_interaction(data: bytes | None) -> bytes | None:
+    """Return compressed token vectors. Raises `ValueError` if they are truncated."""
     if data is not None and not is_whole(data):
         raise ValueError("its token vectors are truncated")
     return data
 
 
-def sound_text(text: str) -> str:
-    """Return a memory's text as it is. Raises `ValueError` if it is none."""
+def checked_text(text: str) -> str:
+    """Return a memory's text. Raises `ValueError` if it is blank or no text."""
     if not isinstance(text, str) or not text or text.isspace():
         raise ValueError("its text is blank or not text")
     return text
 
 
-def sound_note(note: str | None) -> str | None:
-    """Return a note on a memory as it is. Raises `ValueError` if it is no text."""
-    if note is not None and not isinstance(note, str):
+def checked_optional_text(value: str | None) -> str | None:
+    """Return an optional text field. Raises `ValueError` if it is neither text nor None."""
+    if value is not None and not isinstance(value, str):
         raise ValueError("one of its fields is not text")
-    return note
+    return value
 
 
-def sound_expiry(read: Callable[[T], datetime | None], stored: T) -> datetime | None:
-    """Return when a memory expires, or None if that cannot be read: so the memory is looked at."""
+def expiry_or_none(read: Callable[[T], datetime | None], stored: T) -> datetime | None:
+    """Return when a memory expires; None if that cannot be read, so that the memory is kept."""
     try:
         return read(stored)
-    except UNREADABLE:
+    except DECODING_ERRORS:
         return None
 
 
-def sound_memory(memory: Memory) -> Memory:
-    """Return a memory as it is.
+def checked_memory(memory: Memory) -> Memory:
+    """Return a memory whose fields were checked.
 
     Raises:
         ValueError: a field has a value that no memory has.
     """
-    sound_text(memory.text)
-    for note in (memory.speaker, memory.context, memory.scope, memory.kind, memory.reasoning):
-        sound_note(note)
+    checked_text(memory.text)
+    for value in (memory.speaker, memory.context, memory.scope, memory.kind, memory.reasoning):
+        checked_optional_text(value)
     if not all(isinstance(tag, str) for tag in memory.tags):
         raise ValueError("a tag is not text")
     metadata = memory.metadata
@@ -189,7 +189,9 @@ def sound_memory(memory: Memory) -> Memory:
         isinstance(value, str | int | float) for value in metadata.values()
     ):
         raise ValueError("its metadata are not fields with plain values")
-    sure = memory.confidence
-    if sure is not None and not (isinstance(sure, int | float) and 0 <= sure <= 1):
-        raise ValueError(f"its confidence is {sure!r}")
+    confidence = memory.confidence
+    if confidence is not None and not (
+        isinstance(confidence, int | float) and 0 <= confidence <= 1
+    ):
+        raise ValueError(f"its confidence is {confidence!r}")
     return memory

@@ -15,7 +15,7 @@ import pytest
 
 from hindsight_integrations import ChromaVectors, Hindsight, Neo4jVectors, Settings
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.stores import index_use
+from hindsight_integrations.stores import index_lease
 
 from .stores.chroma_server import served
 from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
@@ -117,7 +117,7 @@ def test_an_unused_index_gives_way_to_another_which_is_filled(
 
 def _killed(folder: Path, address: Address | None, vectors: str) -> None:
     """Run by a process: it ends with the memory open."""
-    index_use.SIGN_SECONDS = SHORT
+    index_lease.LEASE_SECONDS = SHORT
     memory = Opening(folder, address)(vectors)
     memory.retain("b", BEES)
     os._exit(0)
@@ -146,17 +146,17 @@ def test_a_killed_process_counts_until_its_sign_of_life_is_old(
         assert by_meaning(memory) == {BEES}
 
 
-def test_a_process_that_works_on_gives_signs_of_life(
+def test_a_process_that_works_on_renews_its_lease(
     opening: Opening, servers: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_use, "SIGN_SECONDS", SHORT)
+    monkeypatch.setattr(index_lease, "LEASE_SECONDS", SHORT)
     one, other = servers
     with opening(one) as memory:
-        signs: set[str] = set()
+        records: set[str] = set()
 
         def further() -> bool:
-            memory.graph_store.note_index(lambda note, _: signs.add(note) or note)  # type: ignore[func-returns-value]
-            return len(signs) > 4
+            memory.graph_store.note_index(lambda note, _: records.add(note) or note)  # type: ignore[func-returns-value]
+            return len(records) > 4
 
         until(further)  # for longer than one lasts
         with pytest.raises(InvalidInputError, match="which a process uses now"):
@@ -168,19 +168,19 @@ def test_health_names_an_index_that_took_the_place_of_the_one_in_use(
 ) -> None:
     one, other = servers
 
-    def forget_signs(note: str, _: float) -> str:
+    def forget_leases(note: str, _: float) -> str:
         return json.dumps({**json.loads(note), "users": {}})
 
     with opening(one) as late:
         late.retain("b", BEES)
-        late.graph_store.note_index(forget_signs)  # as if it had slept for long
+        late.graph_store.note_index(forget_leases)  # as if it had slept for long
         with opening(other) as memory:
-            late.runtime.note_index_use()
+            late.runtime.renew_index_lease()
             (step,) = (part for part in late.health().parts if part.part == "in step")
             assert not step.ok
             assert f"in the index at {other} on " in step.detail
             late.retain("b", RADIOS)
-            late.runtime.note_index_use()
+            late.runtime.renew_index_lease()
         with opening(other) as memory:
             until(memory.health)
             assert by_meaning(memory) == {BEES, RADIOS}
@@ -189,7 +189,7 @@ def test_health_names_an_index_that_took_the_place_of_the_one_in_use(
 def test_a_process_fills_a_server_that_loses_its_disk_meanwhile(
     opening: Opening, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_use, "SIGN_SECONDS", SHORT)
+    monkeypatch.setattr(index_lease, "LEASE_SECONDS", SHORT)
     chroma = Chroma(tmp_path / "chroma")
     try:
         with opening(chroma.url) as memory:
