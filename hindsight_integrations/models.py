@@ -386,7 +386,7 @@ class Memory(Shown):
     Attributes:
         text: the statement, in the user's words.
         occurred: times it happened, at the precision of the text; empty if the text names none.
-        mentioned_at: time it was first said.
+        mentioned_at: time it was first said, with the offset from UTC given with it.
         speaker: name of the speaker, in a conversation.
         context: the caller's note about the origin of the text, or its title.
         entities: canonical names of the people, places and things it mentions.
