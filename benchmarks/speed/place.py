@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.speed.machine import disk_usage
 from hindsight_integrations.client import Hindsight
@@ -23,12 +24,12 @@ class Place:
 
     folder: Path | None = None
 
-    def open(self, **options: object) -> Hindsight:
+    def open(self, **options: Any) -> Hindsight:
         """The memory there; it reflects on nothing while it is measured."""
         given = {"path": self.folder, "settings": Settings(consolidate=False), **options}
         if self.folder is None:
             return Hindsight.from_env(**given)
-        return Hindsight(**given)  # type: ignore[arg-type]
+        return Hindsight(**given)
 
     def disk(self) -> int | None:
         """Bytes of the folder's files; None of servers, whose disks are their own."""

@@ -22,6 +22,7 @@ from hindsight_integrations.client import Hindsight
 from hindsight_integrations.evaluate.systems import BM25Search, ChromaSearch
 from hindsight_integrations.models import Arm
 from hindsight_integrations.nlp.minilm import bundled
+from hindsight_integrations.recall.base import Budget
 
 WARM_UP = 5
 """Questions asked before timing starts: models and indexes load at first use."""
@@ -96,7 +97,7 @@ def _latency(work: Callable[[str], object], asked: Sequence[str]) -> Latency:
 
 
 def _recalling(
-    memory: Hindsight, *, budget: str = "mid", arms: Sequence[Arm] | None = None
+    memory: Hindsight, *, budget: Budget = "mid", arms: Sequence[Arm] | None = None
 ) -> Callable[[str], None]:
     """Return a function that recalls, and raises if any part failed."""
 
