@@ -70,6 +70,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     lexemes_of,
     memory_of,
     mental_model_of,
+    offset_of,
     source_of,
     spans_of,
     text_in,
@@ -344,7 +345,7 @@ def _memories(tx: BankTransaction, rows: dict[int, Row]) -> dict[int, Memory]:
         for row in tx.execute(
             "SELECT s.unit, s.document_id, s.chunk_id, "
             f"{count_of('s.position')}, s.mentioned_at, s.reference, m.id, "
-            "s.quote, s.supports, s.utc_offset "
+            f"s.quote, s.supports, {offset_of('s.utc_offset')} "
             "FROM sources s LEFT JOIN memories m ON m.key = s.evidence "
             f"WHERE s.unit {IN_KEYS} ORDER BY s.unit, s.ordinal",
             (key_list(rows),),

@@ -228,6 +228,14 @@ _FIRST, _LAST = (micros(end.replace(tzinfo=UTC)) for end in (datetime.min, datet
 NO_TIME = f"typeof({{0}}) <> 'integer' OR {{0}} NOT BETWEEN {_FIRST} AND {_LAST}"
 """Condition of a column that does not hold a time."""
 
+NO_OFFSET = "typeof({0}) <> 'integer' OR {0} NOT BETWEEN -86399 AND 86399"
+"""Condition of a column that does not hold an offset from UTC, which is less than a day."""
+
+
+def offset_of(column: str) -> str:
+    """Return the SQL of a column of offsets from UTC, 0 where it does not hold one."""
+    return f"iif({NO_OFFSET.format(column)}, 0, {column})"
+
 
 def time_or_null(column: str) -> str:
     """Return the SQL of a column of times, NULL where it does not hold one."""

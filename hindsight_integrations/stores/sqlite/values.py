@@ -16,6 +16,7 @@ from hindsight_integrations.stores.base import StoreFault
 from hindsight_integrations.stores.common import UNFINISHED
 from hindsight_integrations.stores.integrity import DamagedText, Decoders, text_of
 from hindsight_integrations.stores.sqlite.rows import (
+    NO_OFFSET,
     NO_TIME,
     PROFILE,
     SEQUENCE_BITS,
@@ -118,6 +119,7 @@ _RULES = (
     _Rule("sources", "position", _NO_NUMBER, "0"),
     _Rule("sources", "mentioned_at", NO_TIME, _SAID_OF_MEMORY),
     _Rule("sources", "supports", _NO_NUMBER, "1"),
+    _Rule("sources", "utc_offset", NO_OFFSET, "0"),
     _Rule("documents", "created_at", NO_TIME, "0"),
     _Rule("documents", "updated_at", NO_TIME, "0"),
     _Rule("documents", "is_record", _NO_NUMBER, "0"),
