@@ -207,19 +207,16 @@ def _parsed(name: str, text: str) -> Any:
 
     The last line of a session that is being written may be cut off, and is left out.
     """
-    try:
-        if not name.endswith(".jsonl"):
-            return json.loads(text)
-        lines = [line for line in text.split("\n") if line.strip()]
-        return [json.loads(line) for line in lines[:-1]] + _last(lines)
-    except json.JSONDecodeError as error:
-        raise InvalidInputError(f"{name} is not JSON: {error}") from error
+    if not name.endswith(".jsonl"):
+        return validation.from_json(text, name)
+    lines = [line for line in text.split("\n") if line.strip()]
+    return [validation.from_json(line, name) for line in lines[:-1]] + _last(lines)
 
 
 def _last(lines: list[str]) -> list[Any]:
     try:
         return [json.loads(line) for line in lines[-1:]]
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return []
 
 
@@ -402,11 +399,12 @@ def _letta_text(message: Mapping[str, Any]) -> str:
     for call in message.get("tool_calls") or ():
         function = call.get("function") or {}
         if function.get("name") == "send_message":
-            return str(json.loads(function["arguments"])["message"])
+            arguments = validation.from_json(function["arguments"], "what send_message is given")
+            return str(arguments["message"])
     text = message_text(message.get("content")) or message.get("text") or ""
     try:
         event = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return text
     if not isinstance(event, dict) or "type" not in event:
         return text

@@ -75,7 +75,7 @@ def well_formed(text: str) -> str:
     return text
 
 
-def from_json(text: str, what: str) -> Any:
+def from_json(text: str | bytes, what: str) -> Any:
     """Return the value of JSON text; `what` names the text in the error message."""
     try:
         return json.loads(text)

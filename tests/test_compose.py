@@ -189,7 +189,7 @@ def test_the_steps_of_the_image_make_a_service_of_what_is_copied(tmp_path: Path)
         try:
             url = json.loads(process.stdout.readline())["url"]
             assert httpx.get(f"{url}/health", timeout=60).json()["status"] == "healthy"
-            assert httpx.get(f"{url}/v1/default/banks").status_code == 401
+            assert httpx.get(f"{url}/v1/default/banks", timeout=60).status_code == 401
         finally:
             process.terminate()
         assert process.wait(60) == 0

@@ -260,6 +260,9 @@ def test_an_unreadable_file_is_refused_by_name(tmp_path: Path) -> None:
     broken.write_bytes(b'{"banks": \xff')
     with pytest.raises(InvalidInputError, match=r"broken\.json is not JSON"):
         load_dataset(broken)
+    broken.write_text("[" * 100_000)
+    with pytest.raises(InvalidInputError, match=r"broken\.json is nested too deeply"):
+        load_dataset(broken)
     with pytest.raises(InvalidInputError, match=r"format is 'csv'; .*hindsight, locomo"):
         load_dataset(broken, "csv")
 

@@ -245,10 +245,18 @@ def test_archives_folders_and_a_session_that_is_being_written(tmp_path: Path) ->
     }  # fmt: skip
 
 
+MISSENT = {"tool_calls": [{"function": {"name": "send_message", "arguments": "{cut off"}}]}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{", "is not JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        (
+            json.dumps({"agents": [{"messages": [MISSENT]}], "blocks": []}),
+            "send_message .*not JSON",
+        ),
         ("[]", "the formats are chatgpt"),
         ('[{"mapping": 1}]', "not a complete export of the format 'chatgpt'"),
         ('[{"chat_messages": [{"uuid": 1}]}]', "not a complete export of the format 'claude'"),

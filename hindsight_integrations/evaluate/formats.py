@@ -6,7 +6,6 @@ and xiaowu0162/LongMemEval; other fields are ignored.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,11 +44,12 @@ def load_dataset(path: str | os.PathLike[str], format: str = OWN_FORMAT) -> Data
         raise InvalidInputError(f"format is {format!r}; choose from {', '.join(FORMATS)}")
     file = Path(validation.file_path("data", path))
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise InvalidInputError(f"{file} cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except UnicodeDecodeError as error:
         raise InvalidInputError(f"{file} is not JSON in UTF-8: {error}") from error
+    content = validation.from_json(text, str(file))
     if format == OWN_FORMAT and isinstance(content, list):
         others = ", ".join(name for name in FORMATS if name != OWN_FORMAT)
         raise InvalidInputError(

@@ -59,7 +59,7 @@ PATIENCE = 60.0
 
 def is_url(path: object) -> bool:
     """Return True for the address of a service."""
-    return isinstance(path, str) and path.startswith(("http://", "https://"))
+    return isinstance(path, str) and path.lower().startswith(("http://", "https://"))
 
 
 @dataclass(frozen=True, slots=True)

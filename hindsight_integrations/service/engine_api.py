@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import logging
 import tempfile
 from collections import OrderedDict
@@ -216,10 +215,7 @@ def _bound(memory: Hindsight, verb: Verb) -> Callable[..., Any]:
 
 
 def _object(body: bytes) -> dict[str, Any]:
-    try:
-        given = json.loads(body or b"{}")
-    except ValueError as error:
-        raise InvalidInputError(f"the body is not JSON: {error}") from error
+    given = validation.from_json(body or b"{}", "the body")
     if not isinstance(given, dict):
         raise InvalidInputError("the body is not a JSON object; give the arguments by name")
     return given

@@ -36,9 +36,12 @@ def test_requests_are_logged_audited_and_counted_without_secrets(
     with served(memory, token=TOKEN, audit_log=str(audited)) as url, Hindsight(url) as remote:
         remote.retain("alice", SECRET)
         remote.recall("alice", "What does her diary say?")
-        assert httpx.post(f"{url}/v1/engine/retain", json={"bank_id": "bob"}).status_code == 401
-        assert httpx.get(f"{url}/nowhere/alice/{TOKEN}").status_code == 404
-        shown = httpx.get(f"{url}/metrics").text
+        assert (
+            httpx.post(f"{url}/v1/engine/retain", json={"bank_id": "bob"}, timeout=60).status_code
+            == 401
+        )
+        assert httpx.get(f"{url}/nowhere/alice/{TOKEN}", timeout=60).status_code == 404
+        shown = httpx.get(f"{url}/metrics", timeout=60).text
     entries = [json.loads(line) for line in audited.read_text(encoding="utf-8").splitlines()]
     assert [(each["route"], each["who"], each["status"]) for each in entries] == [
         ("/v1/engine/retain_many", "service", 200),
@@ -105,7 +108,7 @@ def test_traces_and_durations_reach_a_collector(
         monkeypatch.setenv("OTEL_SERVICE_NAME", "memory-of-tests")
         with served(memory, telemetry=True) as url:
             headers = {"traceparent": f"00-{trace}-b7ad6b7169203331-01"}
-            httpx.post(f"{url}/v1/engine/banks.list", json={}, headers=headers)
+            httpx.post(f"{url}/v1/engine/banks.list", json={}, headers=headers, timeout=60)
     assert bytes.fromhex(trace) in got["/v1/traces"]
     assert b"POST /v1/engine/banks.list" in got["/v1/traces"]
     assert b"memory-of-tests" in got["/v1/traces"]

@@ -101,11 +101,11 @@ def test_who_acts_and_pictures_are_those_of_the_memory_itself(
         assert memory.timeline("acted") == local.timeline("acted")
     # No request makes the service write a file of the client's choice.
     given = {"bank_id": "acted", "path": str(tmp_path / "nowhere")}
-    assert httpx.post(f"{url}/v1/engine/audit.export", json=given).status_code == 404
+    assert httpx.post(f"{url}/v1/engine/audit.export", json=given, timeout=60).status_code == 404
 
 
 def test_a_file_that_is_no_bank_is_the_senders_fault(url: str, tmp_path: Path) -> None:
-    assert httpx.post(f"{url}/v1/engine/banks.import_", content=b"{").status_code == 422
+    assert httpx.post(f"{url}/v1/engine/banks.import_", content=b"{", timeout=60).status_code == 422
     (tmp_path / "broken.jsonl").write_text("{\n")
     with Hindsight(url) as memory, pytest.raises(StoreCorruptError, match="line 1"):
         memory.banks.import_(tmp_path / "broken.jsonl")
@@ -142,7 +142,9 @@ def test_errors_are_those_of_the_memory_itself(url: str) -> None:
 
 def test_json_is_refused_or_read_as_the_memory_itself_does(url: str) -> None:
     def post(verb: str, status: int, **given: object) -> dict[str, Any]:
-        answer = httpx.post(f"{url}/v1/engine/{verb}", json={"bank_id": "json", **given})
+        answer = httpx.post(
+            f"{url}/v1/engine/{verb}", json={"bank_id": "json", **given}, timeout=60
+        )
         assert answer.status_code == status, answer.text
         return dict(answer.json())
 
@@ -209,6 +211,7 @@ def test_a_call_that_writes_is_done_once_however_often_it_is_sent(
             f"{url}/v1/engine/retain_many",
             content=body.replace(b"bees", b"cats"),
             headers={OPERATION: "op-1"},
+            timeout=60,
         )
         assert (other.status_code, other.json()["error"]["type"]) == (409, "ConflictError")
 
@@ -227,7 +230,7 @@ def test_the_id_of_a_call_is_of_no_other_one_after_a_restart(
     def sent(text: str) -> httpx.Response:
         body = json.dumps(given | {"bank_id": verb}).replace("Bruno keeps bees.", text)
         headers = {OPERATION: "op-1"}
-        return httpx.post(f"{address}/v1/engine/{verb}", content=body, headers=headers)
+        return httpx.post(f"{address}/v1/engine/{verb}", content=body, headers=headers, timeout=60)
 
     for _ in range(2):  # the second service knows nothing of the first
         with served(local) as address:
@@ -305,7 +308,7 @@ def test_what_is_no_service_or_takes_no_more_is_told(local: Hindsight) -> None:
         memory.retain("b", "long " * 1000)
 
 
-@pytest.mark.parametrize("url", ["http://[::1", "http://:x", "http://:s3cret/@h:1"])
+@pytest.mark.parametrize("url", ["http://[::1", "http://:x", "HTTP://:x", "http://:s3cret/@h:1"])
 def test_an_address_that_is_none_is_refused_without_showing_it(url: str) -> None:
     with pytest.raises(InvalidInputError, match="not the URL of a service") as refused:
         Hindsight(url)

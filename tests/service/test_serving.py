@@ -161,7 +161,7 @@ def resident(pid: int) -> int:
 
 
 def metrics(url: str) -> str:
-    return httpx.get(f"{url}/metrics").text
+    return httpx.get(f"{url}/metrics", timeout=60).text
 
 
 def wait_until(met: Callable[[], bool], seconds: float = 20.0) -> None:
@@ -187,7 +187,9 @@ def test_a_connection_without_a_whole_header_is_closed_and_others_are_answered(
                 started = time.monotonic()
                 assert one.recv(100) == b""
                 assert time.monotonic() - started > 0.5
-        with httpx.Client(base_url=url) as client:  # one connection, used for longer than a second
+        with httpx.Client(
+            base_url=url, timeout=60
+        ) as client:  # one connection, used for longer than a second
             for _ in range(5):
                 assert client.get("/health/live").status_code == 200
                 time.sleep(0.4)

@@ -54,8 +54,8 @@ def test_view_serves_on_loopback_and_finds_what_runs_already(
             assert process.stdout is not None
             url = json.loads(process.stdout.readline())["url"]
             assert url.startswith("http://127.0.0.1:")
-            assert "alice" in httpx.get(url).text
-            assert httpx.get(url, headers={"Host": "evil.example"}).status_code == 421
+            assert "alice" in httpx.get(url, timeout=60).text
+            assert httpx.get(url, headers={"Host": "evil.example"}, timeout=60).status_code == 421
             opened: list[str] = []
             monkeypatch.setattr(webbrowser, "open", opened.append)
             again = CliRunner().invoke(app, ["view", "--path", str(folder), "--json"])
