@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 
 from hindsight_integrations.nlp.tokens import line_cost
@@ -20,12 +20,13 @@ def date_header(when: datetime) -> str:
 @lru_cache(1024)
 def _header(when: datetime) -> str:
     if (when.hour, when.minute) == (0, 0):
-        return _day_header(when)
+        return _day_header(when.date())
     return f"[{when:%d %b %Y, %H:%M}]"
 
 
-def _day_header(when: datetime) -> str:
-    return f"[{when:%d %b %Y}]"
+@lru_cache(1024)
+def _day_header(day: date) -> str:
+    return f"[{day:%d %b %Y}]"
 
 
 class DatedLines:
@@ -50,7 +51,7 @@ class DatedLines:
     def cost(self, when: datetime, line: str) -> int:
         """Return the tokens that a line would add, its header included; at least 1."""
         cost = line_cost(line, self._count)
-        day, header = _day_header(when), date_header(when)
+        day, header = _day_header(when.date()), date_header(when)
         shown = self._headers.get(day)
         if shown is None:
             return cost + line_cost(header, self._count)
@@ -62,7 +63,7 @@ class DatedLines:
     def add(self, when: datetime, line: str) -> None:
         """Add a line said at this time."""
         self._lines.append((when, line))
-        day, header = _day_header(when), date_header(when)
+        day, header = _day_header(when.date()), date_header(when)
         if self._headers.setdefault(day, header) != header:
             self._headers[day] = day
 
@@ -74,7 +75,7 @@ class DatedLines:
         """Return the lines under their headers."""
         days: dict[str, list[tuple[datetime, str]]] = {}
         for when, line in self._lines:
-            days.setdefault(_day_header(when), []).append((when, line))
+            days.setdefault(_day_header(when.date()), []).append((when, line))
         return "\n".join(_section(day, said) for day, said in days.items())
 
 
