@@ -122,7 +122,11 @@ def mcp(
     path: Annotated[
         str,
         typer.Option(
-            "--path", "-p", metavar="PATH", envvar="HINDSIGHT_PATH", help="Folder of the memory."
+            "--path",
+            "-p",
+            metavar="PATH",
+            envvar="HINDSIGHT_PATH",
+            help="Folder of the memory, or the address of a service.",
         ),
     ] = str(DEFAULT_PATH),
 ) -> None:

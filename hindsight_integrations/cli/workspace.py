@@ -127,7 +127,16 @@ def search(
 
 
 @on_memory()
-def health(job: Job, root: Root | None = None, config: Config = None) -> Output:
+def health(
+    job: Job,
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            "--root", "-r", exists=True, file_okay=False, help="Folder of notes to check."
+        ),
+    ] = None,
+    config: Config = None,
+) -> Output:
     """Check that each part of a memory answers; with --root, also which notes are still pending.
 
     Exits with 1 if a part does not answer, or if anything is pending.
