@@ -123,7 +123,8 @@ def add_observation(
         list[str] | None, typer.Option(help="Id of a memory it rests on; repeatable.")
     ] = None,
     kind: Annotated[
-        ObservationKind | None, typer.Option(help="Its kind; generalization if it is new.")
+        ObservationKind | None,
+        typer.Option(help="Its kind. (default that of an equal one, else generalization)"),
     ] = None,
     reasoning: Annotated[str, typer.Option(help="Why it follows.")] = "",
     confidence: Annotated[

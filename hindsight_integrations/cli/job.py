@@ -57,7 +57,7 @@ _PATH = _option(
             metavar="PATH",
             envvar="HINDSIGHT_PATH",
             show_default=str(DEFAULT_PATH),
-            help="Folder of the memory, or the address of a service.",
+            help="Folder of the memory; most commands also take the address of a service.",
         ),
     ],
 )

@@ -234,7 +234,10 @@ def forget(
     days: Annotated[
         float | None,
         typer.Option(
-            "--undo-for", min=0, max=36_500, help="Days during which 'memories restore' undoes it."
+            "--undo-for",
+            min=0,
+            max=36_500,
+            help="Days during which 'memories restore' undoes it. (default none)",
         ),
     ] = None,
     yes: Yes = False,

@@ -74,7 +74,8 @@ def retain(
         bool, typer.Option("--append", help="Add to the document instead of replacing it.")
     ] = False,
     timestamp: Annotated[
-        TimeOption, time_option("When it was said or written; overrides the dates of files.")
+        TimeOption,
+        time_option("When it was said or written; overrides the dates of files. (default now)"),
     ] = None,
     file_dates: Annotated[
         bool,

@@ -108,7 +108,9 @@ def search(
     job: Job,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="The question, or any text.")],
     root: Root = Path(),
-    max_results: Annotated[int, typer.Option("--top", "-n", min=1, help="Maximum hits.")] = 6,
+    max_results: Annotated[
+        int, typer.Option("--top", "-n", min=1, help="Maximum number of hits.")
+    ] = 6,
     min_score: Annotated[float, typer.Option(min=0, max=1, help="Minimum score of a hit.")] = 0.0,
     log: Annotated[
         bool, typer.Option("--shadow", help="Log the hits of both searches for 'shadow report'.")
