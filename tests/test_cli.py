@@ -603,7 +603,12 @@ def test_recall_takes_names_open_windows_and_budgets_beside_the_memories(reading
     after = reading("recall", "What happened?", "--since", "2022-01-01", "--json")
     assert {item["memory"]["text"] for item in after.json["memories"]} == {*SEEDS[1:]}
     assert after.json["mental_models"] == []
-    assert reading("recall", "x", "--entity", "Nobody Known").code == 3
+    nobody = reading("recall", "x", "--entity", "Nobody Known")
+    assert (nobody.code, "no memory passes the filters" in nobody.out) == (3, True)
+    assert "no entity in default is called 'Nobody Known'" in nobody.err
+    unlike = reading("recall", "What is the capital of Peru?")
+    assert (unlike.code, "among 3 memories; --fill shows" in unlike.out) == (3, True)
+    assert reading("recall", "What is the capital of Peru?", "--fill").code == 0
 
 
 @pytest.mark.slow
