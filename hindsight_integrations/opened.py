@@ -102,6 +102,9 @@ class OpenedMemory(ContextManaged):
         self.maintenance = Maintenance(self._runtime)
         self.storage = Storage(self._runtime)
 
+    # `__new__` takes anything; `help` and `inspect.signature` are to show the arguments instead.
+    __new__.__wrapped__ = __init__  # type: ignore[attr-defined]
+
     @classmethod
     def in_memory(cls, **options: Unpack[MemoryOptions]) -> Self:
         """Open a memory that exists only as long as this object, with the constructor's options."""

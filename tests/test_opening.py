@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import ctypes
+import inspect
 import multiprocessing
 import os
 import pickle
@@ -44,6 +45,7 @@ from hindsight_integrations.llamaindex import (
 )
 from hindsight_integrations.llamaindex import HindsightRetriever as NodeRetriever
 from hindsight_integrations.llamaindex import HindsightVectorStore as VectorStoreOfNodes
+from hindsight_integrations.opened import MemoryOptions
 from tests.examples import blocks
 from tests.stores.chroma_server import free_port, serve, served
 
@@ -321,3 +323,9 @@ async def test_an_asynchronous_block_waits_for_pending_work_only_if_it_succeeds(
     with pytest.raises(LookupError) if fails else nullcontext():
         await use()
     assert finished == [not fails]
+
+
+def test_the_constructor_shows_its_arguments() -> None:
+    shown = inspect.signature(Hindsight).parameters
+    assert [*shown] == ["path", *MemoryOptions.__annotations__]
+    assert shown["reranker"].default == "local"

@@ -1,4 +1,4 @@
-"""A field in `where` that no memory has is said so, on every way to the answer."""
+"""A field in `where` that no memory has, and a name in `entities` that no bank has, are noted."""
 
 from __future__ import annotations
 
@@ -77,9 +77,21 @@ def test_of_several_banks_one_has_to_have_the_field(told: Hindsight) -> None:
     assert "author, boat, page" in note
 
 
+def test_a_name_that_no_bank_has_is_noted(told: Hindsight) -> None:
+    result = told.recall("a", ASKED, entities=["Maja", "Maya"])
+    (note,) = result.notes
+    assert "no entity in a is called 'Maja'" in note
+    assert [each.text for each in result] == ["Maya sails on Sundays."]
+    (id,) = (entity.id for entity in told.entities.list("a") if entity.name == "Maya")
+    assert told.recall("a", ASKED, entities=["maya", id]).notes == ()
+    assert told.recall(["b", "a"], ASKED, entities=["Maya"]).notes == ()
+    assert "no entity in a, b is" in told.recall(["a", "b"], ASKED, entities=["Maja"]).notes[0]
+
+
 def test_a_bank_without_memories_has_no_notes(told: Hindsight) -> None:
     told.banks.create("new")
     assert told.recall("new", ASKED, where={"page": 3}).notes == ()
+    assert told.recall("new", ASKED, entities=["Maya"]).notes == ()
 
 
 def test_a_field_of_an_invalidated_memory_is_known(told: Hindsight) -> None:

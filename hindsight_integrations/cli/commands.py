@@ -52,7 +52,8 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except HindsightError as error:
-            Screen(ctx.meta.get(JSON_KEY, False)).fail(error, " ".join(str(error).split()))
+            said = _with_commands(self, " ".join(str(error).split()))
+            Screen(ctx.meta.get(JSON_KEY, False)).fail(error, said)
             raise typer.Exit(FAILED) from error
         except OSError as error:
             if error.errno == errno.EPIPE:  # whoever reads the output has enough
@@ -69,6 +70,23 @@ class _Commands(TyperGroup):
             screen = Screen(ctx.meta.get(JSON_KEY, False))
             screen.fail(error, "interrupted; everything stored so far is intact")
             raise typer.Exit(INTERRUPTED) from error
+
+
+_CALL = re.compile(r"\b(?:call )?([a-z_]+)\.([a-z]+)\('([^']+)'\)")
+
+
+def _with_commands(root: Any, message: str) -> str:
+    """Return an error's message with the commands that do what the methods it names do."""
+
+    def command(call: re.Match[str]) -> str:
+        namespace, verb, bank = call.groups()
+        group = namespace.replace("_", "-")
+        if verb not in getattr(root.commands.get(group), "commands", {}):
+            return call[0]
+        given = bank if group == "banks" else f"--bank {bank}"
+        return f"'hindsight-memory {group} {verb} {given}'"
+
+    return _CALL.sub(command, message)
 
 
 def _tidy(command: Any) -> None:
@@ -120,6 +138,8 @@ def demo(
     from hindsight_integrations.demo import compare, screen
     from hindsight_integrations.demo.story import load_story
 
+    if not all(map(str.strip, question or ())):
+        raise typer.BadParameter("--question is blank; give a question")
     story = load_story()
     output.draw(screen.opening(story))
     folder = nullcontext(keep) if keep else TemporaryDirectory(prefix="hindsight-demo-")
@@ -217,7 +237,10 @@ def doctor(
 @app.command(rich_help_panel=_KEEP)
 @on_memory()
 def reindex(job: Job) -> Output:
-    """Recompute all vectors of a bank with the embedder of this installation."""
+    """Recompute all vectors and terms of a bank.
+
+    The embedder is the model that HINDSIGHT_EMBEDDER names, or else the bundled one.
+    """
     memory = job.memory
     with job.screen.progress("Reindexing") as report:
         made = memory.maintenance.reindex(job.bank, progress=report)
@@ -313,7 +336,8 @@ def import_(
         typer.Option("--bank", "-b", help="New id for the bank. (default the id in the file)"),
     ] = None,
     reembed: Annotated[
-        bool, typer.Option("--reembed", help="Recompute the vectors with this embedder.")
+        bool,
+        typer.Option("--reembed", help="Recompute the vectors with the embedder of this memory."),
     ] = False,
     merge: Annotated[
         bool, typer.Option("--merge", help="Add the file to an existing bank.")
@@ -341,6 +365,12 @@ def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(tables.count(counts.get(kind, 0), kind) for kind in kinds)
 
 
+def _baseline(name: str) -> str:
+    if name not in ("chroma", "bm25"):
+        raise typer.BadParameter(f"{name!r} is no baseline; choose from chroma, bm25")
+    return name
+
+
 @app.command(rich_help_panel=_KEEP)
 @shown
 def evaluate(
@@ -362,7 +392,11 @@ def evaluate(
     ] = "mid",
     baseline: Annotated[
         list[str] | None,
-        typer.Option(help="Also measure a plain search, chroma or bm25; repeatable."),
+        typer.Option(
+            parser=_baseline,
+            metavar="[chroma|bm25]",
+            help="Also measure a plain search; repeatable.",
+        ),
     ] = None,
     embedder: Annotated[
         str | None, typer.Option(help="An installed model; see: hindsight-memory models list")
@@ -377,7 +411,8 @@ def evaluate(
 ) -> Output:
     """Measure how well recall finds the evidence for your own questions.
 
-    A dataset is JSON: banks with items, and questions with the ids of the items that answer them.
+    A dataset is JSON: banks with items, and questions with the ids of the items that answer them;
+    docs/benchmarks.md describes its fields.
     """
     from hindsight_integrations import evaluate as measuring
 

@@ -123,7 +123,8 @@ def add_observation(
         list[str] | None, typer.Option(help="Id of a memory it rests on; repeatable.")
     ] = None,
     kind: Annotated[
-        ObservationKind | None, typer.Option(help="Its kind; generalization if it is new.")
+        ObservationKind | None,
+        typer.Option(help="Its kind. (default that of an equal one, else generalization)"),
     ] = None,
     reasoning: Annotated[str, typer.Option(help="Why it follows.")] = "",
     confidence: Annotated[
@@ -161,7 +162,10 @@ def form_opinions(
 ) -> Output:
     """Form opinions on a topic from the bank's memories."""
     formed = job.memory.opinions.form(job.bank, topic, scope=scope)
-    return Output(formed, tables.evidence(formed), code=0 if formed else FOUND_NOTHING)
+    if not formed:
+        none = f"No opinion on {topic!r}: too few memories judge it, or they disagree."
+        return Output(formed, none, code=FOUND_NOTHING)
+    return Output(formed, tables.evidence(formed))
 
 
 @mental_models.command("list")
@@ -195,6 +199,8 @@ def create_model(
     auto_refresh: Refresh = False,
 ) -> Output:
     """Create a mental model from your own text (--text), or from memory (--query)."""
+    if text is None and source_query is None:
+        raise typer.BadParameter("give its text with --text, or its question with --query")
     made = job.memory.mental_models.create(
         job.bank,
         name,
@@ -255,4 +261,6 @@ def delete_model(job: Job, model_id: Model, yes: Yes = False) -> Output:
 def model_history(job: Job, model_id: Model) -> Output:
     """Show the changes of a mental model, oldest first."""
     changes = job.memory.mental_models.history(job.bank, model_id)
+    if changes == []:
+        job.memory.mental_models.get(job.bank, model_id)  # raises if there is none
     return Output(changes, tables.history(changes))

@@ -69,7 +69,10 @@ def stored_filters(
     ] = None,
     state: Annotated[
         str | None,
-        typer.Option(metavar=f"[{'|'.join(get_args(MemoryState))}]", help="Only this state."),
+        typer.Option(
+            metavar=f"[{'|'.join(get_args(MemoryState))}]",
+            help="Only this state. (default valid; for forget, any)",
+        ),
     ] = None,
 ) -> Filters:
     """Return the filters of the verbs that select stored memories without a question."""

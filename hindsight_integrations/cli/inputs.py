@@ -125,14 +125,13 @@ def read_mapping(text: str) -> Mapping[str, object]:
         typer.BadParameter: the text is not a JSON object.
     """
     shown = validation.shown(text)
+    example = """give a JSON object, such as '{"year": 2025}'"""
     try:
         value = validation.from_json(text, shown)
     except InvalidInputError as error:
-        raise typer.BadParameter(str(error)) from error
+        raise typer.BadParameter(f"{error}; {example}") from error
     if not isinstance(value, dict):
-        raise typer.BadParameter(
-            f'{shown} is not a JSON object; give one, such as {{"year": 2025}}'
-        )
+        raise typer.BadParameter(f"{shown} is not a JSON object; {example}")
     return value
 
 
@@ -218,7 +217,8 @@ def read_span(text: str) -> TimeSpan:
         return TimeSpan(datetime.fromisoformat(start), datetime.fromisoformat(end))
     except (ValueError, InvalidInputError) as error:
         raise typer.BadParameter(
-            f"{text!r} is not a period; give START/END, such as 2025-05-07/2025-05-08"
+            f"{text!r} is not a period; give START/END, the earlier first, such as "
+            "2025-05-07/2025-05-08"
         ) from error
 
 
@@ -234,13 +234,22 @@ def read_expiry(rules: Sequence[str]) -> Expiry:
         name, equals, days = rule.rpartition("=")
         kind, _, value = name.partition(":")
         try:
-            after = None if days == "never" else timedelta(days=float(days))
+            after = None if days == "never" else _days(days)
             if equals:
                 named[kind][value] = after
             else:
                 default = after
         except (ValueError, OverflowError, KeyError) as error:
             raise typer.BadParameter(
-                f"--expire is {rule!r}; give days, such as 30, type:opinion=7 or tag:law=never"
+                f"--expire is {rule!r}; give days above 0 or 'never', such as 30, type:opinion=7 "
+                "or tag:law=never"
             ) from error
     return Expiry(default, named["type"], named["tag"])
+
+
+def _days(text: str) -> timedelta:
+    """Return a number of days above zero."""
+    after = timedelta(days=float(text))
+    if after <= timedelta(0):
+        raise ValueError(text)
+    return after

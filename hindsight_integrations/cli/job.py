@@ -43,9 +43,7 @@ _BANK = _option(
     None,
     Annotated[
         str | None,
-        typer.Option(
-            "--bank", "-b", show_default=DEFAULT_BANK, help="Bank, a separate memory space."
-        ),
+        typer.Option("--bank", "-b", show_default=DEFAULT_BANK, help="Id of the bank."),
     ],
 )
 _PATH = _option(
@@ -59,7 +57,7 @@ _PATH = _option(
             metavar="PATH",
             envvar="HINDSIGHT_PATH",
             show_default=str(DEFAULT_PATH),
-            help="Folder of the memory.",
+            help="Folder of the memory; most commands also take the address of a service.",
         ),
     ],
 )

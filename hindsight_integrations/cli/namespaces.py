@@ -111,7 +111,11 @@ def update_bank(
         ),
     ] = None,
 ) -> Output:
-    """Change the given fields of a bank; the others stay."""
+    """Change the given fields of a bank; the others stay.
+
+    Example: hindsight-memory banks update ana --expire 365 --expire type:opinion=90 --expire
+    tag:law=never
+    """
     old = job.memory.banks.get(bank).disposition
     changed = job.memory.banks.update(
         bank,
@@ -230,12 +234,18 @@ def forget(
     days: Annotated[
         float | None,
         typer.Option(
-            "--undo-for", min=0, max=36_500, help="Days during which 'memories restore' undoes it."
+            "--undo-for",
+            min=0,
+            max=36_500,
+            help="Days during which 'memories restore' undoes it. (default none)",
         ),
     ] = None,
     yes: Yes = False,
 ) -> Output:
-    """Delete memories permanently: by id, by document, or all that match the filters."""
+    """Delete memories permanently: by id, by document, or all that match the filters.
+
+    Example: hindsight-memory memories forget --text porto --bank ana --dry-run
+    """
     after = None if days is None else timedelta(days=days)
     work = partial(job.memory.forget, job.bank, memory_ids or (), after=after, **filters)
     if dry_run:
@@ -259,6 +269,8 @@ def forget(
 def history(job: Job, memory_id: MemoryArgument) -> Output:
     """Show the changes of a memory, oldest first."""
     changes = job.memory.memories.history(job.bank, memory_id)
+    if changes == []:
+        job.memory.memories.get(job.bank, memory_id)  # raises if there is none
     return Output(changes, tables.history(changes))
 
 
@@ -283,7 +295,7 @@ def update_memory(
         typer.Option(
             parser=inputs.read_span,
             metavar="START/END",
-            help="When it happened, in ISO 8601; repeatable.",
+            help="When it happened, such as 2025-05-07/2025-05-08; repeatable.",
         ),
     ] = None,
     meta: Annotated[

@@ -29,10 +29,13 @@ def serve(
     job: Job,
     host: Annotated[
         str | None,
-        typer.Option(help="Address to listen on; any except 127.0.0.1 needs a token."),
+        typer.Option(
+            help="Address to listen on; any except 127.0.0.1 needs a token. (default 127.0.0.1)"
+        ),
     ] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Port; 0 for any free port.")
+        int | None,
+        typer.Option(min=0, max=65535, help="Port; 0 for any free port. (default 8888)"),
     ] = None,
 ) -> Output:
     """Serve a memory to other programs over HTTP until Ctrl-C or SIGTERM.
@@ -122,7 +125,11 @@ def mcp(
     path: Annotated[
         str,
         typer.Option(
-            "--path", "-p", metavar="PATH", envvar="HINDSIGHT_PATH", help="Folder of the memory."
+            "--path",
+            "-p",
+            metavar="PATH",
+            envvar="HINDSIGHT_PATH",
+            help="Folder of the memory, or the address of a service.",
         ),
     ] = str(DEFAULT_PATH),
 ) -> None:

@@ -91,10 +91,19 @@ def file_dates(dates: Mapping[str, FileDate]) -> RenderableType:
     return table
 
 
+def _nothing(result: RecallResult) -> str:
+    if not result.considered:
+        return "Nothing found: the bank is empty, or no memory passes the filters."
+    return (
+        f"Nothing found among {count(result.considered, 'memory')}; --fill shows the best of them "
+        "anyway."
+    )
+
+
 def recalled(result: RecallResult, top: int) -> RenderableType:
     """Draw the best memories of a recall and the number of all."""
     if not result:
-        return Text(f"Nothing found among {count(result.considered, 'memory')}.", style="yellow")
+        return Text(_nothing(result), style="yellow")
     table = Table.grid(padding=(0, 1), expand=True)
     table.add_column(style="cyan", justify="right", width=3)
     table.add_column(width=4)

@@ -23,8 +23,15 @@ if TYPE_CHECKING:
 FOUND_NOTHING = 3
 """Exit code of a recall without results."""
 
-ARMS = f"[{'|'.join(Arm)}]"
 TOP = 10
+ARMS = f"[{'|'.join(Arm)}]"
+
+
+def _arm(text: str) -> Arm:
+    try:
+        return Arm(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is no search; choose from {', '.join(Arm)}") from error
 
 
 @on_memory(create=True)
@@ -67,7 +74,8 @@ def retain(
         bool, typer.Option("--append", help="Add to the document instead of replacing it.")
     ] = False,
     timestamp: Annotated[
-        TimeOption, time_option("When it was said or written; overrides the dates of files.")
+        TimeOption,
+        time_option("When it was said or written; overrides the dates of files. (default now)"),
     ] = None,
     file_dates: Annotated[
         bool,
@@ -95,6 +103,9 @@ def retain(
     "tomorrow" are relative to the date of the file: the first found in its name, its front matter
     ("date:", "created:"), its first heading, or its last change. A heading that is a date applies
     to the text below it. --timestamp overrides these dates; with --no-file-dates the date is now.
+
+    Example: hindsight-memory retain "Ana moved to Porto." --bank ana --timestamp 2025-03-08 --meta
+    source=chat
     """
     metadata = dict(map(inputs.read_pair, meta or ()))
     shared = _given(context=context, metadata=metadata, tags=tag, scope=scope)
@@ -253,7 +264,7 @@ def recall(
     ] = False,
     arm: Annotated[
         list[Arm] | None,
-        typer.Option(parser=Arm, metavar=ARMS, help="Only these searches; repeatable."),
+        typer.Option(parser=_arm, metavar=ARMS, help="Only these searches; repeatable."),
     ] = None,
     chunk_tokens: Annotated[int, typer.Option(min=0, help="Extra tokens for source text.")] = 0,
     entity_tokens: Annotated[
@@ -269,6 +280,9 @@ def recall(
     """Find the memories that answer a question, best first.
 
     Exits with 3 if none is found. --json writes all of them, explained in full.
+
+    Example: hindsight-memory recall "Where does Ana live?" --bank ana --since 2025-01-01 --where
+    '{"source": "chat"}' --explain
     """
     result = job.memory.recall(
         bank or [DEFAULT_BANK],

@@ -108,7 +108,9 @@ def search(
     job: Job,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="The question, or any text.")],
     root: Root = Path(),
-    max_results: Annotated[int, typer.Option("--top", "-n", min=1, help="Maximum hits.")] = 6,
+    max_results: Annotated[
+        int, typer.Option("--top", "-n", min=1, help="Maximum number of hits.")
+    ] = 6,
     min_score: Annotated[float, typer.Option(min=0, max=1, help="Minimum score of a hit.")] = 0.0,
     log: Annotated[
         bool, typer.Option("--shadow", help="Log the hits of both searches for 'shadow report'.")
@@ -127,7 +129,16 @@ def search(
 
 
 @on_memory()
-def health(job: Job, root: Root | None = None, config: Config = None) -> Output:
+def health(
+    job: Job,
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            "--root", "-r", exists=True, file_okay=False, help="Folder of notes to check."
+        ),
+    ] = None,
+    config: Config = None,
+) -> Output:
     """Check that each part of a memory answers; with --root, also which notes are still pending.
 
     Exits with 1 if a part does not answer, or if anything is pending.

@@ -70,8 +70,9 @@ def find_entity(runtime: Runtime, bank_id: str, name_or_id: str) -> Entity:
     found = found or read_one(runtime.graph, bank_id, ENTITY_NAMED, norm, None)
     if found is None:
         similar = runtime.graph.similar_entities(bank_id, [wanted], 3)[wanted]
-        hint = f"; did you mean {', '.join(repr(e.name) for e in similar)}?" if similar else ""
-        raise EntityNotFoundError(f"bank {bank_id!r} has no entity {wanted!r}{hint}")
+        names = ", ".join(repr(each.name) for each in similar)
+        hint = f"did you mean {names}?" if names else f"see entities.list({bank_id!r})"
+        raise EntityNotFoundError(f"bank {bank_id!r} has no entity {wanted!r}; {hint}")
     return found
 
 

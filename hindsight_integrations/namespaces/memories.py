@@ -301,7 +301,9 @@ class Memories:
         if memory_id not in found:
             if self._runtime.graph.filter_ids(bank_id, [memory_id], EVERYTHING):
                 raise unreadable_error(bank_id, memory_id)
-            raise MemoryNotFoundError(f"bank {bank_id!r} has no memory {memory_id!r}")
+            raise MemoryNotFoundError(
+                f"bank {bank_id!r} has no memory {memory_id!r}; see memories.list({bank_id!r})"
+            )
         return found[memory_id]
 
     def _change(

@@ -328,7 +328,9 @@ def _sources(
     known = runtime.graph.read(bank_id, MEMORY, list(quotes))
     for memory_id, words in quotes.items():
         if memory_id not in known:
-            raise MemoryNotFoundError(f"bank {bank_id!r} has no memory {memory_id!r}")
+            raise MemoryNotFoundError(
+                f"bank {bank_id!r} has no memory {memory_id!r}; see memories.list({bank_id!r})"
+            )
         fact = known[memory_id]
         if fact.type is MemoryType.OBSERVATION or is_conclusion(fact):
             raise InvalidInputError(

@@ -29,7 +29,7 @@ from hindsight_integrations.recall.pool import Pool, existing
 from hindsight_integrations.recall.ranking import Ranking, rank, rank_fused, rerank
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.recall.scaling import Scores
-from hindsight_integrations.recall.unknown_fields import notes_on_fields
+from hindsight_integrations.recall.unknown_fields import notes_on_entities, notes_on_fields
 from hindsight_integrations.results import (
     ArmScore,
     EntityNote,
@@ -122,8 +122,11 @@ def _recall(
         failures=(*gathered.failures, *ranking.failures, *_unreadable(deps, pool, reader)),
         timings={**clock.seconds, "total": clock.elapsed + clock.seconds.get("turn", 0.0)},
         query_time=request.asked_at,
-        notes=notes_on_fields(
-            deps.graph, request.bank_ids, request.filter, (each.memory for each in memories)
+        notes=(
+            *notes_on_entities(deps.graph, request.bank_ids, request.entities, gathered.named),
+            *notes_on_fields(
+                deps.graph, request.bank_ids, request.filter, (each.memory for each in memories)
+            ),
         ),
     )
 

@@ -1,10 +1,12 @@
-"""Notes on fields that a filter tests and no memory has: most are misspelled, and find nothing."""
+"""Notes on fields and names that a filter asks for and no bank has: most are misspelled."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hindsight_integrations.models import Memory
+from hindsight_integrations.models import Entity, Memory
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.recall.arms.entity import entities_called
 from hindsight_integrations.stores.base import EVERYTHING, GraphStore, MemoryFilter
 from hindsight_integrations.stores.conditions import OWN_FIELDS, Condition, needed_fields
 
@@ -41,6 +43,37 @@ def notes_on_fields(
         f"known metadata fields: {', '.join(known) or 'none'}; fields of every memory: "
         f"{', '.join(sorted(OWN_FIELDS))}"
         for field in unknown
+    )
+
+
+def notes_on_entities(
+    graph: GraphStore, bank_ids: Sequence[str], names: Sequence[str], found: Sequence[Entity]
+) -> tuple[str, ...]:
+    """Return a note on each name or id in `entities` that no bank has an entity for.
+
+    The store is asked only about names that none of the entities found has; a bank without
+    memories has no notes.
+
+    Args:
+        graph: the store.
+        bank_ids: the banks that were searched.
+        names: names and ids that the caller asked for.
+        found: entities that recall has read.
+    """
+    ids = {entity.id for entity in found}
+    norms = {entity_norm(name) for entity in found for name in (entity.name, *entity.aliases)}
+    unknown = [name for name in names if name not in ids and entity_norm(name) not in norms]
+    if unknown:
+        known = {name for id in bank_ids for name in entities_called(graph, id, unknown)}
+        unknown = [name for name in unknown if name not in known]
+    if not unknown or all(
+        not graph.list_memories(id, EVERYTHING, limit=1).items for id in bank_ids
+    ):
+        return ()
+    return tuple(
+        f"no entity in {', '.join(bank_ids)} is called {name!r}, so no memory mentions it; "
+        "entities.list shows the names"
+        for name in unknown
     )
 
 

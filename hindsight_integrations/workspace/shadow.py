@@ -96,7 +96,8 @@ class ShadowLog:
             return [_entries().validate_json(line) for line in lines]
         except FileNotFoundError as error:
             raise InvalidInputError(
-                f"there is no {self.path}; first search with shadow for some sessions"
+                f"there is no {self.path}; first search with shadow=True (--shadow) for some "
+                "sessions"
             ) from error
         except ValueError as error:
             raise InvalidInputError(f"{self.path} cannot be read: {error}") from error
