@@ -75,6 +75,16 @@ def test_a_command_with_an_apostrophe_is_no_question(folder: Path) -> None:
     assert said.code == 0
 
 
+@pytest.mark.parametrize("command", ["shell", "mcp"])
+def test_a_blank_bank_is_refused_before_a_folder_is_made(command: str, tmp_path: Path) -> None:
+    ran = run(command, "--path", str(tmp_path / "new"), "--bank", " ", input="Who is Ana?")
+    assert (ran.code, ran.err) == (
+        1,
+        "error: bank_id is blank; give at least one visible character\n",
+    )
+    assert not (tmp_path / "new").exists()
+
+
 def test_the_shell_writes_json_for_each_command(folder: Path) -> None:
     lines = ['retain "Bob plays the oboe."', "Who plays the oboe?", "memories show m-1"]
     ran = run("shell", "--path", str(folder), "--json", input="\n".join(lines))

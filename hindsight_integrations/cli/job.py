@@ -90,6 +90,13 @@ def _is_url(place: str) -> bool:
     return is_url(place)
 
 
+def check_bank(bank: str) -> None:
+    """Refuse an id that no bank can have, before a folder is made for it."""
+    from hindsight_integrations import validation  # takes a while to load
+
+    validation.bank_id(bank)
+
+
 class Job:
     """One run of a command: its screen, its bank, and the memory, opened at first use.
 
@@ -97,9 +104,14 @@ class Job:
         screen: where the command writes.
         bank: the bank.
         location: arguments of `Hindsight.from_env` that say where the memory is.
+
+    Raises:
+        InvalidInputError: the id of the bank cannot be used.
     """
 
     def __init__(self, screen: Screen, path: str | None, bank: str | None, create: bool) -> None:
+        if bank is not None:
+            check_bank(bank)
         self.screen = screen
         self.bank = DEFAULT_BANK if bank is None else bank
         self.location: dict[str, Any] = {"path": path or str(DEFAULT_PATH)}

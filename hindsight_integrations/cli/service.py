@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from hindsight_integrations.cli.job import DEFAULT_PATH, Job, on_memory
+from hindsight_integrations.cli.job import DEFAULT_PATH, Job, check_bank, on_memory
 from hindsight_integrations.cli.screen import INTERRUPTED, Output
 from hindsight_integrations.errors import MissingExtraError, StoreLockedError
 from hindsight_integrations.settings import variable
@@ -140,6 +140,8 @@ def mcp(
     """
     import asyncio
 
+    if bank is not None:
+        check_bank(bank)
     import hindsight_integrations.mcp_server  # noqa: F401, it says what to install
     from hindsight_integrations.client import Hindsight
     from hindsight_integrations.remote import is_url
