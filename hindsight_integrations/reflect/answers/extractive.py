@@ -17,7 +17,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.sentences import parse
 from hindsight_integrations.nlp.time import TimeSpan, parse_query
 from hindsight_integrations.normalization import text_fingerprint
-from hindsight_integrations.recall.arms.temporal import in_bank
+from hindsight_integrations.recall.arms.temporal import windows_in_bank
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.reflect.answers.matching import Match
@@ -102,7 +102,7 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
         return _of_other_language(bank, request, context, wanted)
     if query is None:
         return _overview(deps, bank, request, results, context)
-    windows = list(in_bank(deps.graph, bank.bank.id, times, request.filter).values())
+    windows = list(windows_in_bank(deps.graph, bank.bank.id, times, request.filter).values())
     if windows and query.light in WORDS["happening"]:
         query = replace(query, asked=Asked.EVENTS)
     query = replace(query, asker=_asker(context))
