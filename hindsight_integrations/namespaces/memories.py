@@ -46,8 +46,8 @@ from hindsight_integrations.results import Forgotten, RetainResult, Skipped, Ski
 from hindsight_integrations.retain.caller_ids import (
     REPLACE,
     changes_between,
-    replacing,
-    says_the_same,
+    has_same_content,
+    replacement_of,
 )
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.guard import guarded_memory
@@ -482,8 +482,8 @@ def _replacement(
             "id, or correct that one with memories.update"
         )
     same_vector = not given_vector or np.allclose(known.vector, given.vector, atol=1e-5)
-    meant = replacing(old, given.memory, bank.bank.expiry)
-    if says_the_same(old, meant) and same_vector:
+    meant = replacement_of(old, given.memory, bank.bank.expiry)
+    if has_same_content(old, meant) and same_vector:
         skipped = Skipped(old.text[:80], SkipReason.UNCHANGED, old.id)
         return ChangeSet(bank_id), RetainResult(bank_id, skipped=(skipped,))
     now = utc_now()

@@ -18,7 +18,7 @@ from hindsight_integrations.reflect.answers.matching import Match
 from hindsight_integrations.reflect.answers.questions import Query
 from hindsight_integrations.reflect.answers.stated import Statement, is_stated, statements
 from hindsight_integrations.results import Context, ContextItem
-from hindsight_integrations.retain.causes import Told, causes
+from hindsight_integrations.retain.causes import Utterance, causes
 from hindsight_integrations.stores.base import MEMORY, StoredBank
 
 LINKS = 8
@@ -63,7 +63,7 @@ def _within(memory: Memory, query: Query) -> Iterator[str]:
     texts = sentences(memory.text)
     effects = {statement.sentence.text for statement in _effects(memory, query)}
     for first, second in pairwise(texts):
-        backward, forward = causes([Told(first), Told(second)])
+        backward, forward = causes([Utterance(first), Utterance(second)])
         effect, cause = (second, first) if forward else (first, second)
         if (forward or backward) and effect in effects and is_stated(cause):
             yield f"{first} {second}"
@@ -85,7 +85,7 @@ def _effect(memory: Memory, cause: Memory, query: Query) -> str | None:
     told, reason = sentences(memory.text), sentences(cause.text)
     if not told or not reason or not all(map(is_stated, reason)):
         return None
-    follows = bool(causes([Told(reason[-1]), Told(told[0])])[1])
+    follows = bool(causes([Utterance(reason[-1]), Utterance(told[0])])[1])
     text = told[0] if follows else told[-1]
     previous = reason[-1] if follows and memory.speaker == cause.speaker else ""
     found = (one.sentence.text for one in _effects(memory, query, previous))
