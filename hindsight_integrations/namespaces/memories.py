@@ -40,8 +40,8 @@ from hindsight_integrations.namespaces.selection import (
 )
 from hindsight_integrations.nlp.embeddings import checked_vector
 from hindsight_integrations.recall.request import takes
-from hindsight_integrations.reflect.conclusions import ConclusionUpdate, rewritten
-from hindsight_integrations.reflect.mental_models import retold
+from hindsight_integrations.reflect.conclusions import ConclusionUpdate, rewrite_conclusions
+from hindsight_integrations.reflect.mental_models import without_forgotten
 from hindsight_integrations.results import Forgotten, RetainResult, Skipped, SkipReason
 from hindsight_integrations.retain.caller_ids import (
     REPLACE,
@@ -336,7 +336,9 @@ class Memories:
                 mark_consolidated=(old.id,) if is_conclusion(old) else (),
             )
             invalid = {old.id} if new.invalidated_at else set()
-            rewrite = rewritten(runtime.reflecting, bank, invalid, {old.id: changed.record})
+            rewrite = rewrite_conclusions(
+                runtime.reflecting, bank, invalid, {old.id: changed.record}
+            )
             return rewrite.joined_to(changes), new
 
         memory, _ = change(runtime, validation.bank_id(bank_id), make)
@@ -496,7 +498,7 @@ def _replacement(
         mark_consolidated=(old.id,) if is_conclusion(old) else (),
     )
     invalid = {old.id} if old.invalidated_at else set()
-    rewrite = rewritten(runtime.reflecting, bank, invalid, {old.id: new})
+    rewrite = rewrite_conclusions(runtime.reflecting, bank, invalid, {old.id: new})
     result = RetainResult(bank_id, stored=(new.memory,), replaced=(old.id,))
     return rewrite.joined_to(changes), result
 
@@ -581,10 +583,12 @@ def _forgetting(
     chosen = list(dict.fromkeys([*wanted, *stated]))
     leaving = set(chosen)
     retaining, reflecting = runtime.removing_from(bank)
-    rewrite = rewritten(reflecting, bank, leaving, forgetting=True)
+    rewrite = rewrite_conclusions(reflecting, bank, leaving, forgetting=True)
     replies = list(without_question(retaining, bank_id, leaving))
     changed = {record.memory.id: record.memory for record in rewrite.records}
-    models = retold(graph, bank.bank, leaving | {*rewrite.removed}, changed, runtime.tokenizer)
+    models = without_forgotten(
+        graph, bank.bank, leaving | {*rewrite.removed}, changed, runtime.tokenizer
+    )
     changes = ChangeSet(
         bank_id,
         remove_memories=tuple(wanted),

@@ -37,8 +37,8 @@ from hindsight_integrations.reflect.context import (
     LABEL_DIGITS,
     after_blank,
     compose,
+    context_of_results,
     purpose,
-    set_out,
     traits,
 )
 from hindsight_integrations.reflect.search import SearchResult, find_memories, find_models, types_of
@@ -332,7 +332,7 @@ class _Evidence:
 
     def context(self) -> Context:
         """Compose the evidence for the model."""
-        return set_out(
+        return context_of_results(
             self._bank.bank,
             self._request,
             list(self._results.values()),

@@ -238,10 +238,12 @@ def context(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
     """
     memories, failures = find_memories(deps, bank, request)
     results = [*find_models(deps, bank, request), *memories]
-    return set_out(bank.bank, request, results, failures, deps.tokenizer, preface(bank.bank))
+    return context_of_results(
+        bank.bank, request, results, failures, deps.tokenizer, preface(bank.bank)
+    )
 
 
-def set_out(
+def context_of_results(
     bank: Bank,
     request: RecallRequest,
     results: Sequence[SearchResult],

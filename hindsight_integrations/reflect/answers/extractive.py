@@ -31,7 +31,7 @@ from hindsight_integrations.reflect.changes.currency import (
     contradicts,
     overtaking,
 )
-from hindsight_integrations.reflect.context import set_out, when
+from hindsight_integrations.reflect.context import context_of_results, when
 from hindsight_integrations.reflect.other_languages import content_of, stating
 from hindsight_integrations.reflect.retractions import retraction_after, retracts_itself
 from hindsight_integrations.reflect.search import SearchResult, find_memories, find_models
@@ -157,7 +157,7 @@ def _search(
         request = replace(request, filter=replace(request.filter, derived=False))
     memories, failures = find_memories(deps, bank, request)
     results = [*find_models(deps, bank, request), *memories]
-    return results, set_out(bank.bank, request, results, failures, deps.tokenizer)
+    return results, context_of_results(bank.bank, request, results, failures, deps.tokenizer)
 
 
 def _overview(
@@ -175,7 +175,7 @@ def _overview(
     known = {term for r in on_it for term in lexemes(_words_of(r.source))}
     if names - known:
         on_it = []
-    told = set_out(bank.bank, request, on_it, context.failures, deps.tokenizer)
+    told = context_of_results(bank.bank, request, on_it, context.failures, deps.tokenizer)
     return Reflection(
         bank.bank.id,
         request.query,
