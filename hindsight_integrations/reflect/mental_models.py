@@ -25,7 +25,7 @@ from hindsight_integrations.reflect.search import (
     find_memories,
     source_request,
     staleness,
-    with_news,
+    with_changes,
 )
 from hindsight_integrations.results import Context, Failure
 from hindsight_integrations.stores.base import (
@@ -108,7 +108,7 @@ def with_new_text(
 def compose_current(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Context:
     """Compose the context of a request without contradicted memories and directives."""
     memories, failures = find_memories(deps, bank, request)
-    current = [result for result in with_news(memories) if not result.contradicted]
+    current = [result for result in with_changes(memories) if not result.contradicted]
     return context_of_results(bank.bank, request, current, failures, deps.tokenizer)
 
 
