@@ -91,10 +91,7 @@ def _numeric_date(match: Match) -> When | None:
 @DATES.rule("DIGITS IN DIGITS MONTH", only="fr")
 @DATES.rule("MONTH DIGITS [TO DASH UNTIL] DIGITS", "RANK [TO UNTIL] THE? RANK OF MONTH", only="en")
 def _days_of_month(match: Match) -> When | None:
-    """Read a range of days in a month: "7-9 May", "entre el 7 y el 9 de mayo".
-
-    Of "slips from 7 to 9 May" it is the last day.
-    """
+    """Read days of a month: "7-9 May", "entre el 7 y el 9"; the last of "slips from 7 to 9 May"."""
     first, last = match.all(TokenKind.NUMBER, TokenKind.ORDINAL, TokenKind.RANK)
     number = last.value - first.value + 1
     if number < 2:

@@ -311,9 +311,8 @@ class ChromaVectors:
     def _run(self, key: str, do: Callable[[BankCollection], T]) -> T | None:
         """Run `do` on the space of a key and return its result; None if there is no space.
 
-        It is repeated if the space moved or vanished meanwhile (a move removes vectors from the old
-        collection only after the key is found in the new one), and if a search fails on removed
-        vectors.
+        Repeated if the space moved or vanished meanwhile (a move removes the old vectors only after
+        the key is found in the new collection), and if a search fails on removed vectors.
         """
         from chromadb.errors import InternalError, NotFoundError
 
@@ -336,7 +335,7 @@ class ChromaVectors:
 
     def _allocate(self, key: str, count: int, dimension: int) -> BankCollection:
         """Return a collection with room for `count` vectors, labelled with the key."""
-        if count >= self._own_collection_threshold():
+        if count >= self._own_threshold():
             own = self._client.create(own_name(key), {LABEL + key: True})
             return self._space(key, own)
         for shared in reversed(self._shared):
@@ -363,11 +362,9 @@ class ChromaVectors:
             if deleted > RENEWED_FROM and deleted > RENEWED_AT * space.collection.count():
                 self._move(space, self._replacement(space))
             return
-        own_count, collection_total = len(space.ids()), total_count(space.collection)
-        if own_count >= self._own_collection_threshold() or (
-            collection_total > SHARED_UP_TO and collection_total > own_count
-        ):
-            self._move(space, self._allocate(space.key, own_count, dimension))
+        count, total = len(space.ids()), total_count(space.collection)
+        if count >= self._own_threshold() or (total > SHARED_UP_TO and total > count):
+            self._move(space, self._allocate(space.key, count, dimension))
 
     def _replacement(self, space: BankCollection) -> BankCollection:
         """Create a new collection for a space that has its own collection."""
@@ -385,7 +382,7 @@ class ChromaVectors:
             self._note_deleted(space, len(names))
         self._unlabel(space.collection)
 
-    def _own_collection_threshold(self) -> int:
+    def _own_threshold(self) -> int:
         """Return the number of vectors from which a space gets its own collection."""
         own = sum(not space.is_shared for space in self._spaces.values())
         return OWN_FROM if own < CROWDED else OWN_FROM_IN_CROWD
@@ -542,7 +539,7 @@ class ServedChromaVectors(ChromaVectors):
             if is_shared(collection) and keys_of(collection):
                 self._client.drop(collection)
 
-    def _own_collection_threshold(self) -> int:
+    def _own_threshold(self) -> int:
         return OWN_FROM
 
     def _look_again(self, key: str) -> None:
@@ -565,7 +562,7 @@ class ServedChromaVectors(ChromaVectors):
 
     def _allocate(self, key: str, count: int, dimension: int) -> BankCollection:
         """Return a collection for a space that has none."""
-        if count < self._own_collection_threshold():
+        if count < self._own_threshold():
             shared = self._client.create(_shared_name(key), {DIMENSION: dimension})
             self._spaces[key] = self._space(key, shared)
         else:
@@ -578,7 +575,7 @@ class ServedChromaVectors(ChromaVectors):
         self, space: BankCollection, ids: Sequence[str], vectors: NDArray[np.float32]
     ) -> int:
         if space.is_shared and (
-            len(ids) >= self._own_collection_threshold() or space.dimension != vectors.shape[1]
+            len(ids) >= self._own_threshold() or space.dimension != vectors.shape[1]
         ):
             space = self._move_out(space)
         if not space.is_shared:
@@ -591,9 +588,8 @@ class ServedChromaVectors(ChromaVectors):
     def _follow_move(self, space: BankCollection, written: Sequence[str]) -> None:
         """Move a space that is too big to share, or follow it if another process moved it.
 
-        Rows just written are then written to the new collection as well. If nothing else is in the
-        shared collection, another process may have given the space its own one before it saw these
-        rows.
+        Rows just written are then written there too. If the shared collection has no others,
+        another process may have given the space its own one before it saw these rows.
         """
         if not space.is_shared:
             return
@@ -604,9 +600,9 @@ class ServedChromaVectors(ChromaVectors):
             self._spaces[space.key] = self._own_collection(space.key)
         elif 0 < len(names) <= len(written) and self._has_own_collection(space.key):
             self._spaces[space.key] = self._own_collection(space.key)
-        elif len(names) >= self._own_collection_threshold():
+        elif len(names) >= self._own_threshold():
             # Twice as many: the process that began to move it was killed.
-            self._move_out(space, alone=len(names) < 2 * self._own_collection_threshold())
+            self._move_out(space, alone=len(names) < 2 * self._own_threshold())
 
     def _has_own_collection(self, key: str) -> bool:
         own = self._client.find(own_name(key))
@@ -689,7 +685,7 @@ class ServedChromaVectors(ChromaVectors):
 
 
 def _rows(space: BankCollection) -> dict[str, Vector]:
-    """Return the rows of a space without the marker row of a move."""
+    """Return the rows of a space, without the marker of a move."""
     names, vectors = space.rows()
     return {name: row for name, row in zip(names, vectors, strict=True) if name != MOVED}
 
