@@ -468,7 +468,7 @@ class Runtime:
         bank = self._own(self._existing(bank_id))  # `close` waits for what has begun
         changed = False
         deps = only_confident(self.reflecting, min_confidence)
-        for done in rounds(deps, bank, lambda: self.worker.is_leaving):
+        for done in rounds(deps, bank, lambda: self.worker.is_aborting):
             changed = changed or done.considered > 0
             yield done
         if changed:

@@ -14,7 +14,7 @@ from itertools import chain
 from hindsight_integrations.errors import InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.history import Change
 from hindsight_integrations.models import Memory, utc_now
-from hindsight_integrations.reflect.conclusions import rewritten
+from hindsight_integrations.reflect.conclusions import rewrite_conclusions
 from hindsight_integrations.retain.caller_ids import changes_between
 from hindsight_integrations.retain.hidden import FORGET, WITH_DOCUMENT, changes_that_hid
 from hindsight_integrations.runtime import Runtime
@@ -83,7 +83,7 @@ def hiding(
         mark_consolidated=tuple(id for id in records if is_conclusion(records[id].memory)),
     )
     _, reflecting = runtime.removing_from(bank)
-    return rewritten(reflecting, bank, set(records), records).joined_to(changes)
+    return rewrite_conclusions(reflecting, bank, set(records), records).joined_to(changes)
 
 
 def shown_again(graph: GraphStore, memory: Memory) -> Memory:

@@ -40,14 +40,14 @@ from hindsight_integrations.namespaces.selection import (
 )
 from hindsight_integrations.nlp.embeddings import checked_vector
 from hindsight_integrations.recall.request import takes
-from hindsight_integrations.reflect.conclusions import ConclusionUpdate, rewritten
-from hindsight_integrations.reflect.mental_models import retold
+from hindsight_integrations.reflect.conclusions import ConclusionUpdate, rewrite_conclusions
+from hindsight_integrations.reflect.mental_models import without_forgotten
 from hindsight_integrations.results import Forgotten, RetainResult, Skipped, SkipReason
 from hindsight_integrations.retain.caller_ids import (
     REPLACE,
     changes_between,
-    replacing,
-    says_the_same,
+    has_same_content,
+    replacement_of,
 )
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.guard import guarded_memory
@@ -338,7 +338,9 @@ class Memories:
                 mark_consolidated=(old.id,) if is_conclusion(old) else (),
             )
             invalid = {old.id} if new.invalidated_at else set()
-            rewrite = rewritten(runtime.reflecting, bank, invalid, {old.id: changed.record})
+            rewrite = rewrite_conclusions(
+                runtime.reflecting, bank, invalid, {old.id: changed.record}
+            )
             return rewrite.joined_to(changes), new
 
         memory, _ = change(runtime, validation.bank_id(bank_id), make)
@@ -484,8 +486,8 @@ def _replacement(
             "id, or correct that one with memories.update"
         )
     same_vector = not given_vector or np.allclose(known.vector, given.vector, atol=1e-5)
-    meant = replacing(old, given.memory, bank.bank.expiry)
-    if says_the_same(old, meant) and same_vector:
+    meant = replacement_of(old, given.memory, bank.bank.expiry)
+    if has_same_content(old, meant) and same_vector:
         skipped = Skipped(old.text[:80], SkipReason.UNCHANGED, old.id)
         return ChangeSet(bank_id), RetainResult(bank_id, skipped=(skipped,))
     now = utc_now()
@@ -498,7 +500,7 @@ def _replacement(
         mark_consolidated=(old.id,) if is_conclusion(old) else (),
     )
     invalid = {old.id} if old.invalidated_at else set()
-    rewrite = rewritten(runtime.reflecting, bank, invalid, {old.id: new})
+    rewrite = rewrite_conclusions(runtime.reflecting, bank, invalid, {old.id: new})
     result = RetainResult(bank_id, stored=(new.memory,), replaced=(old.id,))
     return rewrite.joined_to(changes), result
 
@@ -583,10 +585,12 @@ def _forgetting(
     chosen = list(dict.fromkeys([*wanted, *stated]))
     leaving = set(chosen)
     retaining, reflecting = runtime.removing_from(bank)
-    rewrite = rewritten(reflecting, bank, leaving, forgetting=True)
+    rewrite = rewrite_conclusions(reflecting, bank, leaving, forgetting=True)
     replies = list(without_question(retaining, bank_id, leaving))
     changed = {record.memory.id: record.memory for record in rewrite.records}
-    models = retold(graph, bank.bank, leaving | {*rewrite.removed}, changed, runtime.tokenizer)
+    models = without_forgotten(
+        graph, bank.bank, leaving | {*rewrite.removed}, changed, runtime.tokenizer
+    )
     changes = ChangeSet(
         bank_id,
         remove_memories=tuple(wanted),

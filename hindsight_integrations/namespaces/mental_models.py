@@ -14,11 +14,11 @@ from hindsight_integrations.nlp.llm import as_model
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.reflect.mental_models import (
     MentalModelDependencies,
+    dropped_source_changes,
     find_model,
     refresh,
-    rested,
     store,
-    written,
+    with_new_text,
 )
 from hindsight_integrations.reflect.search import staleness
 from hindsight_integrations.results import Staleness
@@ -99,7 +99,7 @@ class MentalModels:
                 refreshed_at=now,
             )
         )
-        model = written(self._deps(llm), bank, model) if text is None else _own(model, text)
+        model = with_new_text(self._deps(llm), bank, model) if text is None else _own(model, text)
         with self._runtime.lock(bank.key):
             self._check_new(bank_id, model.id)
             self._runtime.graph.apply(ChangeSet(bank_id, mental_models=(model,)))
@@ -172,7 +172,7 @@ class MentalModels:
             old = find_model(self._runtime.graph, bank_id, model_id)
             now = utc_now()
             gone = Change(old.id, "delete", "text", old.text, None, now, of_model=True)
-            history = (gone, *rested(old, "delete", now))
+            history = (gone, *dropped_source_changes(old, "delete", now))
             self._runtime.graph.apply(
                 ChangeSet(bank_id, remove_mental_models=(model_id,), history=history)
             )

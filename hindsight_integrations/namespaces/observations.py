@@ -17,7 +17,7 @@ from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.normalization import new_id, text_fingerprint
 from hindsight_integrations.recall.request import recall_request
 from hindsight_integrations.reflect import conclusions
-from hindsight_integrations.reflect.context import set_out
+from hindsight_integrations.reflect.context import context_of_results
 from hindsight_integrations.reflect.scoring import observation_confidence
 from hindsight_integrations.reflect.search import find_memories
 from hindsight_integrations.results import Context
@@ -176,7 +176,7 @@ class Observations:
         admitted = _admitted(runtime, memories, wanted, least)[:limit]
         ids = {each.id for each in admitted}
         shown = [each for each in found if each.source.id in ids]
-        context = set_out(bank.bank, request, shown, failures, runtime.tokenizer)
+        context = context_of_results(bank.bank, request, shown, failures, runtime.tokenizer)
         return Observed(tuple(admitted), context)
 
     def add(

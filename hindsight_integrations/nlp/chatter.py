@@ -101,17 +101,17 @@ _RHETORICAL = re.compile(
     r"(?:why (?:would|should|on earth)|how (?:can|could|am i supposed)|who (?:would|could))\b.*"
     r" when (?:i|i'm|i've|we|we're|my|our)\b"
 )
-"""Asks in order to tell: "Why would I fly when I'm afraid of heights?"."""
+"""Matches a rhetorical question with a fact: "Why would I fly when I'm afraid of heights?"."""
 
 _HYPOTHETICAL = re.compile(r"(?:if|unless|in case|whether|when|whenever|before|while|or)\b")
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|we|we're|we've|our|ours)\b")
-_SEEKS = re.compile(
+_REQUESTS = re.compile(
     r"(?:can|could|would|will|do|are|have) you\b|(?:is|are) there\b|any\b"
     r"|(?:what|where|which|who|how|when)\b.{0,40}?\b(?:should|can|could|would) (?:i|we)\b"
     r"|how do (?:i|we)\b|(?:can|could|may|should) (?:i|we)\b"
     r"|is it (?:ok|okay|fine|alright|possible)\b"
 )
-"""Asks for something in the world, where a question to the memory asks for what it knows."""
+"""Matches a request for something in the world, unlike a question for what the memory knows."""
 
 _ASKS_MEMORY = re.compile(
     r"\b(?:know|remember|recall|tell|remind|told|said|mentioned|happen to have"
@@ -126,8 +126,8 @@ _YES_NO = re.compile(
 )
 
 
-_IS_MENTIONED = re.compile(r" (?:is|was)\b")
-"""Follows a word that is spoken of: "Hello is the name of the cafe"."""
+_COPULA_AFTER = re.compile(r" (?:is|was)\b")
+"""Matches after a word that is mentioned, not used: "Hello is the name of the cafe"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +139,11 @@ class _Word:
 
 
 _Part = Sequence[_Word]
-"""Words between two separators."""
+"""The words between two separators."""
 
 
 def turn_kind(annotation: Annotation, preceding: str | None = None) -> TurnKind | None:
-    """Return the kind of a turn that states nothing; None for one that does, or that may.
+    """Return the kind of a turn that states nothing; None for one that does or may state something.
 
     Args:
         annotation: of the turn. Without tags, less is recognised.
@@ -154,14 +154,14 @@ def turn_kind(annotation: Annotation, preceding: str | None = None) -> TurnKind 
     for end in sentence_ends(annotation.text):
         sentence = annotation.text[start:end]
         tokens = [token for token in annotation.tokens if start <= token.start < end]
-        parts = _parts(sentence, tokens, start)
+        parts = _split_parts(sentence, tokens, start)
         start = end
         if not parts:
             continue
         kind = _sentence_kind(parts, asks=_QUESTION_MARK.search(sentence) is not None)
         if kind is None or len(sentence) > LONGEST:
             return None
-        if kind != TurnKind.QUESTION and _answers(parts, preceding):
+        if kind != TurnKind.QUESTION and _is_answer(parts, preceding):
             return None
         kinds.add(kind)
     order = (TurnKind.QUESTION, TurnKind.NON_ANSWER, TurnKind.COURTESY)
@@ -170,17 +170,17 @@ def turn_kind(annotation: Annotation, preceding: str | None = None) -> TurnKind 
     return next(kind for kind in order if kind in kinds)
 
 
-def _answers(parts: Sequence[_Part], preceding: str | None) -> bool:
+def _is_answer(parts: Sequence[_Part], preceding: str | None) -> bool:
     """Return True for a bare yes or no after a question."""
-    asked = preceding is not None and _QUESTION_MARK.search(preceding) is not None
-    return asked and _YES_NO.fullmatch(_text(parts)) is not None
+    is_after_question = preceding is not None and _QUESTION_MARK.search(preceding) is not None
+    return is_after_question and _YES_NO.fullmatch(_joined_text(parts)) is not None
 
 
 # Words
 
 
-def _parts(sentence: str, tokens: Sequence[Token], start: int) -> list[_Part]:
-    """Return the words of a sentence in lower case, parted at commas, colons and dashes."""
+def _split_parts(sentence: str, tokens: Sequence[Token], start: int) -> list[_Part]:
+    """Return the words of a sentence in lower case, split at commas, colons and dashes."""
     words = [*_tagged(tokens)] if tokens else [_Word(w) for w in _untagged(sentence)]
     grouped = groupby(words, key=lambda word: word.text in _SEPARATORS)
     return [tuple(group) for separates, group in grouped if not separates]
@@ -192,7 +192,7 @@ def _untagged(sentence: str) -> Iterator[str]:
 
 
 def _tagged(tokens: Sequence[Token]) -> Iterator[_Word]:
-    """Yield the words, contractions in one, and the separators; other signs are left out."""
+    """Yield words and separators, each contraction as one word; other signs are skipped."""
     text, tags, end = "", frozenset[str](), -1
     for token in tokens:
         plain = token.text.replace("’", "'")
@@ -216,7 +216,7 @@ def _word(text: str, tags: frozenset[str]) -> _Word:
     return _Word("NAME" if tags <= _PROPER and not known else lower, tags)
 
 
-def _text(parts: Sequence[_Part]) -> str:
+def _joined_text(parts: Sequence[_Part]) -> str:
     return ", ".join(" ".join(word.text for word in part) for part in parts)
 
 
@@ -224,14 +224,14 @@ def _text(parts: Sequence[_Part]) -> str:
 
 
 def _sentence_kind(parts: Sequence[_Part], *, asks: bool) -> TurnKind | None:
-    """Return the kind of a sentence, or of its parts if each has one."""
-    whole = _kind(parts, asks=asks)
+    """Return the kind of a sentence: of the whole, or of its parts if each has one."""
+    whole = _kind_of_parts(parts, asks=asks)
     if whole is not None or len(parts) == 1:
         return whole
     kinds = [
-        _kind([part], asks=asks and part is parts[-1])
+        _kind_of_parts([part], asks=asks and part is parts[-1])
         for part in parts
-        if not _phrases("vocatives").fullmatch(_text([part]))
+        if not _phrases("vocatives").fullmatch(_joined_text([part]))
     ]
     if not kinds or None in kinds:
         return None
@@ -242,9 +242,9 @@ def _rank(kind: TurnKind) -> int:
     return (TurnKind.COURTESY, TurnKind.NON_ANSWER, TurnKind.QUESTION).index(kind)
 
 
-def _kind(parts: Sequence[_Part], *, asks: bool) -> TurnKind | None:
-    """Return the kind of some parts together, with the words that lead in or without."""
-    text = _text(parts)
+def _kind_of_parts(parts: Sequence[_Part], *, asks: bool) -> TurnKind | None:
+    """Return the kind of some parts together, with or without introductory words."""
+    text = _joined_text(parts)
     lead = _phrases("lead_ins")
     while text:
         if _is_one_of("offers", text) or _is_one_of("courtesies", text):
@@ -256,7 +256,7 @@ def _kind(parts: Sequence[_Part], *, asks: bool) -> TurnKind | None:
         match = lead.match(text)
         if match is None or match.end() == len(text):
             return None
-        if not asks and _IS_MENTIONED.match(text, match.end()):
+        if not asks and _COPULA_AFTER.match(text, match.end()):
             return None
         text = text[match.end() :].lstrip(" ,")
     return None
@@ -272,42 +272,48 @@ def _is_question(text: str, parts: Sequence[_Part], *, asks: bool) -> bool:
     head = _phrases("tags").sub("", text)
     if head != text and (not head.startswith("you") or _FIRST_PERSON.search(head)):
         return False
-    return not _FIRST_PERSON.search(text) and (head.startswith("you") or not _states(parts[0]))
+    return not _FIRST_PERSON.search(text) and (
+        head.startswith("you") or not _has_finite_verb(parts[0])
+    )
 
 
-def _states(part: _Part) -> bool:
-    """Return True if the words hold a finite verb, or were never tagged."""
+def _has_finite_verb(part: _Part) -> bool:
+    """Return True if the words have a finite verb, or have no tags at all."""
     tagged = any(word.tags for word in part)
     return not tagged or any(word.tags & _FINITE for word in part)
 
 
 def _carries_fact(text: str, parts: Sequence[_Part]) -> bool:
-    """Return True if a question also tells something."""
+    """Return True if a question also states a fact."""
     factive = _FACTIVE.match(text)
     if factive and not _NO_CLAUSE.match(text, factive.end()):
         words = text[factive.end() :].split()
-        if _states([word for part in parts for word in part][-len(words) :]):
+        if _has_finite_verb([word for part in parts for word in part][-len(words) :]):
             return True
     if _REASON_OF_MINE.search(text) or _RHETORICAL.match(text):
         return True
-    if any(_tells(part) for part in parts[1:]):
+    if any(_is_statement(part) for part in parts[1:]):
         return True
-    return bool(_SEEKS.match(text)) and not _ASKS_MEMORY.search(text) and _names_own(parts)
+    return (
+        bool(_REQUESTS.match(text)) and not _ASKS_MEMORY.search(text) and _names_possession(parts)
+    )
 
 
-def _tells(part: _Part) -> bool:
-    """Return True for a further part of a question that is a clause of its own."""
-    text = _text([part])
-    if not _states(part) or _HYPOTHETICAL.match(text) or _phrases("tags").fullmatch(text):
+def _is_statement(part: _Part) -> bool:
+    """Return True for a further part of a question that is a statement."""
+    text = _joined_text([part])
+    if not _has_finite_verb(part) or _HYPOTHETICAL.match(text) or _phrases("tags").fullmatch(text):
         return False
-    return _kind([part], asks=False) is None
+    return _kind_of_parts([part], asks=False) is None
 
 
-def _names_own(parts: Sequence[_Part]) -> bool:
-    """Return True if a name or number follows "my" or "our": "my dog Rex", "our hall in Ghent"."""
+def _names_possession(parts: Sequence[_Part]) -> bool:
+    """Return True if a name or number follows "my" or "our": "my dog Rex"."""
     words = [word for part in parts for word in part]
-    own = next((n for n, word in enumerate(words) if word.text in ("my", "our")), len(words))
-    return any(word.tags & _PROPER or _NUMBER.match(word.text) for word in words[own + 1 :])
+    possessive = next(
+        (index for index, word in enumerate(words) if word.text in ("my", "our")), len(words)
+    )
+    return any(word.tags & _PROPER or _NUMBER.match(word.text) for word in words[possessive + 1 :])
 
 
 # Phrases
@@ -315,9 +321,9 @@ def _names_own(parts: Sequence[_Part]) -> bool:
 
 @cache
 def _phrases(name: str) -> re.Pattern[str]:
-    """Return the pattern of a list of phrases in `chatter.toml`."""
+    """Return the compiled pattern of a list of phrases in `chatter.toml`."""
     listed = table("chatter")["phrases"][name]
-    pattern = "|".join(map(_with_parts, listed))
+    pattern = "|".join(map(_expanded, listed))
     if name == "lead_ins":
         return re.compile(rf"(?:{pattern})(?=[ ,]|\Z)")
     if name == "tags":
@@ -325,7 +331,7 @@ def _phrases(name: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _with_parts(phrase: str) -> str:
+def _expanded(phrase: str) -> str:
     parts = table("chatter")["parts"]
     while (expanded := re.sub("<([a-z]+)>", lambda part: parts[part.group(1)], phrase)) != phrase:
         phrase = expanded
@@ -334,9 +340,9 @@ def _with_parts(phrase: str) -> str:
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """Return every word of the phrases: one of them is no name, however it is tagged."""
+    """Return all words of the phrases, which count as no names, whatever their tags."""
     phrases = table("chatter")["phrases"].values()
-    text = " ".join(_with_parts(phrase) for listed in phrases for phrase in listed)
+    text = " ".join(_expanded(phrase) for listed in phrases for phrase in listed)
     return frozenset(re.findall(r"[^\W\d_][^\W\d_']*", text))
 
 

@@ -1,8 +1,8 @@
-"""Requests for advice, and what is remembered of a person that bears on any advice to them.
+"""Detect requests for advice, and the memories that any advice to a person depends on.
 
-"Where should I stay in Lisbon?" shares its words with memories of Lisbon and of hotels. What a good
-answer depends on is what is always so of the person who asks: what they cannot eat, will not do, or
-like best. Its times are those of a plan, and not of memories.
+"Where should I stay in Lisbon?" shares its words with memories of Lisbon and of hotels, but a good
+answer depends on lasting facts about the person who asks: what they cannot eat, avoid or prefer.
+The times in such a request are those of a plan, not of memories.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import regex
 from hindsight_integrations.nlp.time.query import TimeWindow
 
 LONGEST_APPOINTMENT = timedelta(days=31)
-"""Longest time in which a plan is looked for; longer ones are seasons and years."""
+"""Longest time named in a request at which appointments are looked up; longer ones are seasons and
+years."""
 
 _REQUEST = regex.compile(
     r"""
@@ -63,7 +64,7 @@ _STANDING = regex.compile(
         | (?:not \s a | no | big | huge) \s fan | off \s (?:limits | the \s (?:menu|table)) )\b""",
     regex.VERBOSE | regex.IGNORECASE,
 )
-"""Words by which a sentence says what is always so of a person, in English, whoever speaks."""
+"""Words that state a lasting fact about a person, in English, whoever speaks."""
 
 _OWN = regex.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", regex.IGNORECASE)
 
@@ -82,7 +83,7 @@ _HAPPENED = regex.compile(
     )\b""",
     regex.VERBOSE | regex.IGNORECASE,
 )
-"""Words of what happened once."""
+"""Verbs in the past and adverbs of time, which tell of a single event."""
 
 _SENTENCE_END = regex.compile(r"(?<=[.!?;])\s+")
 
@@ -90,17 +91,17 @@ _SENTENCE_END = regex.compile(r"(?<=[.!?;])\s+")
 def asks_for_advice(question: str) -> bool:
     """Return True if the question asks what to do, take or buy, not for something remembered.
 
-    A dialogue is none: what its last line asks about stands in the lines before.
+    A dialogue of several lines is no request: its last line refers to the lines before.
     """
     question = question.strip()
     return "\n" not in question and _REQUEST.search(question) is not None
 
 
 def times_to_look_up(question: str, windows: Iterable[TimeWindow]) -> tuple[TimeWindow, ...]:
-    """Return the times of a request for advice at which memories may bear on it.
+    """Return the times of a request for advice at which memories are worth looking up.
 
-    "On Friday" there may be an appointment. "In May" and "this winter" are times of the plan: what
-    was said in May is of no use for it. "After what we ate last week" speaks of memories.
+    "On Friday" there may be an appointment. "In May" and "this winter" are times of the plan:
+    memories of last May do not help. "After what we ate last week" refers to memories.
     """
     of_the_past = _OF_THE_PAST.search(question) is not None
     return tuple(
@@ -112,9 +113,10 @@ def times_to_look_up(question: str, windows: Iterable[TimeWindow]) -> tuple[Time
 
 
 def states_lasting_fact(text: str) -> bool:
-    """Return True if the text says what is always so of somebody: a need, a liking, a habit.
+    """Return True if the text states a lasting fact about a person: a need, preference or habit.
 
-    A sentence does that speaks of its speaker, asks nothing, and tells of nothing that happened.
+    That is a sentence with one of the words in `_STANDING`, or a statement in the first person that
+    tells of no past event.
     """
     return _STANDING.search(text) is not None or any(
         _OWN.search(sentence) and not _HAPPENED.search(sentence) and not sentence.endswith("?")

@@ -36,7 +36,7 @@ class Depth:
         hits: most that an arm returns.
         nodes: most memories and entities that spreading activation visits.
         pool: most hits of the arms that are scored.
-        whole: size up to which a bank is scored whole: a memory that no arm found may stand
+        whole_bank: size up to which a bank is scored whole: a memory that no arm found may stand
             beside one, or in one session with one, that they did.
         head: memories at the top that late interaction (or another reranker) reads.
     """
@@ -44,7 +44,7 @@ class Depth:
     hits: int
     nodes: int
     pool: int
-    whole: int
+    whole_bank: int
     head: int
 
     def tracing(self) -> Depth:
@@ -54,9 +54,9 @@ class Depth:
 
 
 DEPTHS: dict[Budget, Depth] = {
-    "low": Depth(hits=60, nodes=100, pool=120, whole=120, head=40),
-    "mid": Depth(hits=150, nodes=300, pool=350, whole=2000, head=200),
-    "high": Depth(hits=250, nodes=600, pool=600, whole=3000, head=300),
+    "low": Depth(hits=60, nodes=100, pool=120, whole_bank=120, head=40),
+    "mid": Depth(hits=150, nodes=300, pool=350, whole_bank=2000, head=200),
+    "high": Depth(hits=250, nodes=600, pool=600, whole_bank=3000, head=300),
 }
 """Depth of each budget, chosen by the figures in docs/benchmarks.md."""
 
@@ -94,15 +94,14 @@ class BankSearch:
 
     Attributes:
         stats: term statistics of the bank, for the question's lexemes.
-        held: all memories that pass the filter, if they are no more than `Depth.whole` and were
-            read: arms then need not ask the stores for them.
-        layout: returns the layout of a small bank, being read meanwhile, or None if it has more
-            memories than that; None if it is not read, as for a filter that asks for more than
-            valid memories.
-        near: returns the nearest memories of the index, passing or not, being read meanwhile;
-            None if they are not read yet.
-        around: returns surroundings that the entity arm will ask for, being read meanwhile; None
-            if they are not read yet.
+        bank_candidates: all memories that pass the filter, if they are at most `Depth.whole_bank`
+            and were read: arms then need not query the stores for them.
+        layout: waits for the layout of the bank, which is None above `Depth.whole_bank` memories;
+            None if it is not read, as for a filter that admits more than valid memories.
+        index_hits: waits for the index's nearest memories, before filtering; None if the index was
+            not queried.
+        surroundings: waits for the mentions and links that the entity arm starts with; None if
+            they are not being read.
     """
 
     graph: GraphStore
@@ -112,18 +111,18 @@ class BankSearch:
     filter: MemoryFilter
     depth: Depth
     stats: LexemeStats
-    held: Candidates | None = None
+    bank_candidates: Candidates | None = None
     layout: Callable[[], Layout | None] | None = None
-    near: Callable[[], list[tuple[str, float]]] | None = None
-    around: Callable[[], Surroundings] | None = None
+    index_hits: Callable[[], list[tuple[str, float]]] | None = None
+    surroundings: Callable[[], Surroundings] | None = None
 
     def asking(self, question: Question) -> BankSearch:
         """Return the same search for another question."""
         stats = self.stats
         if question.lexemes != self.question.lexemes:
             stats = self.graph.lexeme_stats(self.bank_id, question.lexemes)
-        near = self.near if question.vector is self.question.vector else None
-        return replace(self, question=question, stats=stats, near=near)
+        index_hits = self.index_hits if question.vector is self.question.vector else None
+        return replace(self, question=question, stats=stats, index_hits=index_hits)
 
     @property
     def bank_id(self) -> str:

@@ -27,11 +27,11 @@ INFORMATION_WEIGHTS = (0.6, 0.25, 0.45, -0.25)
 """Weights of word rarity, names, a date and length in the information of a turn, a standard
 deviation of each. Fitted on the development conversations of the bench, and rounded."""
 
-KEPT = 8000
-"""Memories kept of all banks together: some 70 MB, most of it vectors."""
+MAX_CACHED_MEMORIES = 8000
+"""Memories cached of all banks together: some 70 MB, most of it vectors."""
 
-KEPT_TOGETHER = 8
-"""Small banks kept whole, up to two megabytes each beside their memories."""
+MAX_CACHED_BANKS = 8
+"""Small banks whose arrays are cached: up to two megabytes each in addition to their memories."""
 
 
 class Mentions(NamedTuple):
@@ -78,7 +78,7 @@ class Candidates(tuple[Candidate, ...]):
 
     @cached_property
     def lengths(self) -> Scores:
-        """Logarithm of the characters of each; 10 more, so that "Yes." is not like nothing."""
+        """Natural logarithm of 10 + the characters of each: differences of a few do not count."""
         return np.log([10.0 + len(memory.text) for memory in self])
 
     @cached_property
@@ -99,8 +99,8 @@ class Candidates(tuple[Candidate, ...]):
 
     @cached_property
     def mentions(self) -> Mentions:
-        """Entities that each mentions, without those who speak here: they connect everything."""
-        names = self._linking
+        """Entities that each mentions, except the speakers: these would connect every memory."""
+        names = self._linking_entities
         linking = sorted(names)
         numbers = {id: number for number, id in enumerate(linking)}
         pairs = [
@@ -113,8 +113,8 @@ class Candidates(tuple[Candidate, ...]):
         return Mentions(table[:, 0], table[:, 1], numbers, tuple(names[id] for id in linking))
 
     @cached_property
-    def _linking(self) -> Mapping[str, str]:
-        """Names of the entities, by id, without those who speak here."""
+    def _linking_entities(self) -> Mapping[str, str]:
+        """Names of the entities, by id, except the speakers."""
         speakers = set(self.speakers)
         names = dict(chain.from_iterable(memory.entities for memory in self))
         return {id: name for id, name in names.items() if entity_norm(name) not in speakers}
@@ -126,7 +126,7 @@ class Candidates(tuple[Candidate, ...]):
 
     @cached_property
     def proofs(self) -> Scores:
-        """Number of sources that prove each; 1 if saying it again proves nothing."""
+        """Number of sources that prove each; 1 for kinds that repetition does not prove."""
         return np.array(
             [m.proof_count if proves(m.type, m.speaker, m.kind) else 1 for m in self],
             dtype=np.float64,
@@ -145,7 +145,7 @@ class Candidates(tuple[Candidate, ...]):
 
     @cached_property
     def lasting_fact(self) -> Scores:
-        """1 for what is always so of somebody, as far as its words tell."""
+        """1 for each memory whose words state a lasting fact about a person; see `advice`."""
         return np.fromiter((states_lasting_fact(m.text) for m in self), np.float64, len(self))
 
     @cached_property
@@ -156,19 +156,19 @@ class Candidates(tuple[Candidate, ...]):
 
     @cached_property
     def in_dialogue(self) -> float:
-        """Share of turns between people here, 0 to 1: of sessions in which several speak.
+        """Share of turns, 0 to 1, that belong to sessions with several human speakers.
 
-        Such turns explain each other. What one person says alone has to be understood by itself,
-        and in a chat with an agent the replies repeat the questions.
+        Such turns explain each other. A monologue has to be understandable by itself, and in a
+        chat with an agent the replies repeat the questions.
         """
         turns = [
             (session, speaker)
             for session, speaker in zip(self.sessions.tolist(), self.speakers, strict=True)
             if speaker
         ]
-        voices = Counter(session for session, _ in set(turns))
-        together = sum(voices[session] > 1 for session, _ in turns)
-        return together / len(self) * (1.0 - self.own_share) if turns else 0.0
+        speakers_per_session = Counter(session for session, _ in set(turns))
+        shared_turns = sum(speakers_per_session[session] > 1 for session, _ in turns)
+        return shared_turns / len(self) * (1.0 - self.own_share) if turns else 0.0
 
     @cached_property
     def context(self) -> NDArray[np.bool_]:
@@ -183,48 +183,51 @@ class Candidates(tuple[Candidate, ...]):
 
     @cached_property
     def sessions(self) -> NDArray[np.intp]:
-        """Number of the document of each, from 0: in a conversation, its session."""
+        """Number of each memory's document, from 0; documents of a conversation are sessions."""
         keys = [(memory.bank_id, memory.document_id) for memory in self]
         numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
         return np.array([numbers[key] for key in keys], dtype=np.intp)
 
     @cached_property
     def information(self) -> Scores:
-        """Content of each turn, whatever is asked: rare words, names and dates, for its length.
+        """Information content of each turn, independent of the question; small talk has little.
 
-        Small talk has little. Rarity is the mean of -ln(memories here that have the word).
+        The weighted sum of word rarity, names, a date and (negative) length, each standardised.
+        Rarity is the mean of -ln(memories here that have the word).
         """
         if not self.speaking.any():
             return np.zeros(len(self))
         words = [set(memory.lexemes) for memory in self]
-        held = Counter(chain.from_iterable(words))
-        rarity = {word: -math.log(count) for word, count in held.items()}
-        stated = np.array([len(own) for own in words])
-        each = np.fromiter(map(rarity.__getitem__, chain.from_iterable(words)), np.float64)
+        document_frequency = Counter(chain.from_iterable(words))
+        rarity = {word: -math.log(count) for word, count in document_frequency.items()}
+        word_counts = np.array([len(memory_words) for memory_words in words])
+        rarities = np.fromiter(map(rarity.__getitem__, chain.from_iterable(words)), np.float64)
         rare = np.full(len(self), -math.log(len(self)))
-        filled = stated > 0
-        if filled.any():
-            starts = np.cumsum(stated[filled]) - stated[filled]
-            rare[filled] = np.add.reduceat(each, starts) / stated[filled]
-        linking = self._linking
-        measured = (
+        has_words = word_counts > 0
+        if has_words.any():
+            starts = np.cumsum(word_counts[has_words]) - word_counts[has_words]
+            rare[has_words] = np.add.reduceat(rarities, starts) / word_counts[has_words]
+        linking = self._linking_entities
+        features = (
             rare,
             np.log1p([sum(id in linking for id, _ in memory.entities) for memory in self]),
             np.array([bool(memory.occurred) for memory in self], dtype=np.float64),
             self.lengths,
         )
-        parts = zip(INFORMATION_WEIGHTS, measured, strict=True)
-        return np.asarray(sum(weight * standardise(part) for weight, part in parts) * self.speaking)
+        weighted = zip(INFORMATION_WEIGHTS, features, strict=True)
+        return np.asarray(
+            sum(weight * standardise(feature) for weight, feature in weighted) * self.speaking
+        )
 
 
 class VersionedCache(Generic[T]):
-    """The `limit` memories read last, in whatever form they are read. Thread-safe.
+    """LRU cache of the last `limit` memories in some form. Thread-safe.
 
-    Entries are kept under the bank's version, so none outlives a write; those of older versions
-    are read no more, and are the first to go.
+    The key includes the bank's version, so an entry is never used after a write; entries of older
+    versions are no longer read and are evicted first.
     """
 
-    def __init__(self, limit: int = KEPT) -> None:
+    def __init__(self, limit: int = MAX_CACHED_MEMORIES) -> None:
         self._limit = limit
         self._lock = Lock()
         self._items: OrderedDict[tuple[str, int, str], T] = OrderedDict()
@@ -238,10 +241,10 @@ class VersionedCache(Generic[T]):
         """Return those of the ids that exist, in the order given.
 
         Args:
-            bank: as it was read before any of the memories was, so that those loaded are no older
-                than its version.
-            ids: of memories of the bank.
-            load: reads those of some ids that exist; called for the ids not in the cache.
+            bank: the bank, read before any of its memories, so that the memories loaded are at
+                least as new as its version.
+            ids: ids of memories of the bank.
+            load: reads memories by id, as far as they exist; called with the ids not in the cache.
         """
         keys = {id: (bank.key, bank.version, id) for id in ids}
         read: dict[str, T] = {}
@@ -262,11 +265,11 @@ class VersionedCache(Generic[T]):
 
 
 class CandidateCache:
-    """Candidates one by one, and all those of the small banks read last."""
+    """Caches of single candidates, and of all candidates of small banks with their arrays."""
 
     def __init__(self) -> None:
         self.single: VersionedCache[Candidate] = VersionedCache()
-        self._together: VersionedCache[Candidates] = VersionedCache(KEPT_TOGETHER)
+        self._whole_banks: VersionedCache[Candidates] = VersionedCache(MAX_CACHED_BANKS)
 
     def all_of(
         self,
@@ -274,10 +277,10 @@ class CandidateCache:
         ids: Sequence[str],
         load: Callable[[list[str]], Mapping[str, Candidate]],
     ) -> Candidates:
-        """Return those of the ids that exist, in order, with the arrays computed before."""
-        name = "\n".join(ids)  # no id has a line break; see `validation.label`
+        """Return the candidates that exist, in order, with any arrays computed by earlier calls."""
+        key = "\n".join(ids)  # no id has a line break; see `validation.label`
 
         def read_all(_: list[str]) -> dict[str, Candidates]:
-            return {name: Candidates(self.single.read(bank, ids, load).values())}
+            return {key: Candidates(self.single.read(bank, ids, load).values())}
 
-        return self._together.read(bank, [name], read_all)[name]
+        return self._whole_banks.read(bank, [key], read_all)[key]

@@ -30,13 +30,13 @@ from hindsight_integrations.stores.base import GraphStore, VectorIndex
 T = TypeVar("T")
 
 COMPUTE_SLOTS = 2
-"""Recalls that compute at once; further ones wait. Only one thread at a time runs Python, for 5 ms
-while others want to: an event loop beside a dozen such threads comes late by a tenth of a second
-and more. Two are enough to use the time that one of them spends in SQLite, the vector index or a
+"""Recalls that compute at the same time; further ones wait. The interpreter lock passes to another
+thread every 5 ms, so an event loop that competes with a dozen such threads is late by a tenth of a
+second and more. Two are enough to use the time that one spends in SQLite, the vector index or a
 matrix product."""
 
 SERVED_SLOTS = 16
-"""The same where they wait for servers most of the time."""
+"""The same for stores on servers, where a recall mostly waits for answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class RecallDependencies:
 
     Attributes:
         reranker: orders the head in place of the built-in ranking.
-        reranking: False leaves the order of the fusion.
-        calibration: makes probabilities of the ranking's totals, if the embedder's scale is known.
-        turns: of the recalls that run at once; None lets all do so.
+        reranking: if False, the order of the rank fusion is final.
+        calibration: converts the ranking's totals to probabilities, if known for the embedder.
+        turns: limits the recalls that compute at the same time; None sets no limit.
     """
 
     graph: GraphStore
@@ -66,14 +66,15 @@ class RecallDependencies:
     turns: Semaphore | None = None
 
     def is_courtesy(self, query: str) -> bool:
-        """Return True if a query asks for nothing: "Thanks!", "ok"."""
-        words = any(map(str.isalpha, query))  # a sign alone may be what is looked for
+        """Return True if a query is a courtesy that asks for nothing: "Thanks!", "ok"."""
+        words = any(map(str.isalpha, query))  # a query of signs alone may be a search for them
         return words and turn_kind(Annotation(query)) == TurnKind.COURTESY
 
     def alongside(self, work: Callable[[], T]) -> Callable[[], T]:
-        """Submit to the executor; return a function that returns the result.
+        """Submit to the executor; return a function that waits for the result.
 
-        It does the work itself if no thread has begun it: it never waits for those of other calls.
+        If no thread has started the work by then, the caller runs it: so it never waits for queued
+        work of other calls.
         """
         future = self.started(work)
         return lambda: work() if future.cancel() else future.result()
@@ -93,14 +94,15 @@ class RecallDependencies:
 
 @dataclass(slots=True)
 class Clock:
-    """Seconds spent by stage, and those left of a recall; a stage that runs once a bank adds up.
+    """Time limit and timings of one recall.
 
     Attributes:
+        seconds: seconds spent by stage, added up over the banks.
         limit: seconds for the whole recall.
-        started: when the recall began, by `time.perf_counter`, and later by the time that it
-            waited for its turn.
-        turns: of the recalls that run at once, which a recall takes part in by `working`.
-        in_turn: True while it has its turn.
+        started: start of the recall by `time.perf_counter`, moved forward by the time it waited
+            for a slot.
+        turns: semaphore of the recalls that compute at the same time; see `working`.
+        has_slot: True while this recall holds a slot of `turns`.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
@@ -111,7 +113,7 @@ class Clock:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the recall began, without those that it waited for its turn."""
+        """Seconds since the recall began, without the wait for a slot."""
         return time.perf_counter() - self.started
 
     @property
@@ -121,11 +123,11 @@ class Clock:
 
     @property
     def share(self) -> float:
-        """Seconds that one part may take: half of those left, so that the next ones have some."""
+        """Seconds that one part may take: half of those left, so that later parts have time too."""
         return self.left / 2
 
     def within(self, work: Callable[[], T]) -> T:
-        """Return the result of work that may take long.
+        """Run work with a time limit and return its result.
 
         Raises:
             StoreUnavailableError: it took longer than `share`.
@@ -138,7 +140,7 @@ class Clock:
             raise self.late() from error
 
     def outside(self, work: Callable[[], T]) -> T:
-        """Do as `within` for foreign work, such as an embedder's; another recall has the turn then.
+        """Run foreign work, such as an embedder's, as `within` does, with the slot released.
 
         Raises:
             StoreUnavailableError: it took longer than `share`.
@@ -153,9 +155,9 @@ class Clock:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Run the block when it is this recall's turn, or at once if that takes half its time.
+        """Run the block in a slot of `turns`, or without one after waiting half of the time left.
 
-        While foreign work runs in `outside`, another recall has the turn.
+        While foreign work runs in `outside`, another recall may use the slot.
         """
         self._acquire_slot()
         try:
@@ -177,7 +179,7 @@ class Clock:
             self.turns.release()
 
     def late(self) -> StoreUnavailableError:
-        """Return the error of a part that is left out for lack of time."""
+        """Return the error for a part that is skipped because the recall's time is up."""
         return StoreUnavailableError(
             f"recall_timeout ({self.limit:g} s) exceeded; raise it, or see `result.timings`"
         )

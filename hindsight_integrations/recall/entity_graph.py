@@ -17,7 +17,7 @@ FEW = 10
 """Memories of the pool up to which an entity always connects."""
 
 SOURCES = 3
-"""Best hits from which rank flows, and to which others are drawn."""
+"""Number of best hits that are the sources of PageRank and of the shared entity boost."""
 
 DAMPING = 0.5
 """Share of rank that flows on in each iteration of the personalised PageRank."""
@@ -26,7 +26,7 @@ ITERATIONS = 4
 """Iterations of the personalised PageRank: rank stays within two memories of its sources."""
 
 ATTRACTION = 0.7
-"""Share of the way to a hit that a memory is drawn which alone shares a name with it."""
+"""Share of the difference to a hit's score that a memory gains if only these two share a name."""
 
 SPARSE, DENSE = 0.7, 1.5
 """Linking entities a memory below which the signals are off, and from which they are fully on."""
@@ -36,8 +36,8 @@ SPARSE, DENSE = 0.7, 1.5
 class EntityGraph:
     """Memories of the pool and the entities that link them, as a list of mentions.
 
-    A list, since few memories mention an entity: a table of a bank of 2,000 passages has four
-    million cells, of which one in a thousand is used.
+    A sparse list, since few memories mention an entity: of the cells of a dense table of a bank of
+    2,000 passages, one in a thousand is used.
 
     Attributes:
         size: number of memories.
@@ -86,7 +86,9 @@ def entity_graph(pool: Pool) -> EntityGraph:
     mentions = pool.memories.mentions
     counts = np.bincount(mentions.entities, minlength=len(mentions.names))
     linking = (counts >= 2) & (counts <= max(FEW, COMMON_SHARE * len(pool)))
-    linking[[mentions.numbers[id] for id in pool.named if id in mentions.numbers]] = False
+    linking[[mentions.numbers[id] for id in pool.query_entity_ids if id in mentions.numbers]] = (
+        False
+    )
     links = linking[mentions.entities]
     return EntityGraph(
         size=len(pool),
@@ -108,41 +110,41 @@ def personalised_pagerank(graph: EntityGraph, scores: Scores) -> Scores:
     if not len(graph.memories):
         return np.zeros(len(scores))
     weights = (graph.rarity / np.sqrt(graph.frequency))[graph.entities]
-    leaving = weights / graph.sum_by_memory(weights)[graph.memories]
-    arriving = weights / graph.sum_by_entity(weights)[graph.entities]
+    outgoing = weights / graph.sum_by_memory(weights)[graph.memories]
+    incoming = weights / graph.sum_by_entity(weights)[graph.entities]
     source = np.zeros(len(scores))
     best = np.argsort(-scores, kind="stable")[:SOURCES]
     source[best] = 1.0 / np.arange(1, len(best) + 1)
     source /= source.sum()
     rank = source
     for _ in range(ITERATIONS):
-        held = graph.sum_by_entity(rank[graph.memories] * leaving)
-        passed_on = graph.sum_by_memory(held[graph.entities] * arriving)
+        entity_rank = graph.sum_by_entity(rank[graph.memories] * outgoing)
+        passed_on = graph.sum_by_memory(entity_rank[graph.entities] * incoming)
         rank = (1 - DAMPING) * source + DAMPING * passed_on
     return rank
 
 
 def shared_entity_boost(graph: EntityGraph, scores: Scores) -> tuple[Scores, NDArray[np.intp]]:
-    """Return the gain in score of a memory by a rare name that it shares with one of the best hits.
+    """Return the gain in score of memories that share a rare name with one of the best hits.
 
-    It is drawn `ATTRACTION` of the way up to that hit, times 2 / the number of memories that
-    mention the name: one on just two memories ties them together, one on twenty hardly does. So the
-    way from "Alice works on Heron" to "Ruth runs Heron" is found even in small talk, where few
-    memories share any name, and a memory never passes the hit it is drawn to.
+    The gain is `ATTRACTION` * 2 / f of the difference to that hit's score, with f the number of
+    memories that mention the name: a name on two memories links them strongly, one on twenty
+    hardly. So "Ruth runs Heron" is found by way of "Alice works on Heron" even in small talk, where
+    few memories share a name; and no memory gains enough to pass its hit.
 
     Returns:
-        The gains, and the number of the entity to which each is due.
+        The gains, and for each the number of the entity that it comes from.
     """
     gain = np.zeros(len(scores))
-    due = np.zeros(len(scores), dtype=np.intp)
+    entity_of_gain = np.zeros(len(scores), dtype=np.intp)
     best = np.argsort(-scores, kind="stable")[:SOURCES]
     for rank, hit in enumerate(best, start=1):
         for entity in graph.mentioned_in(hit).tolist():
-            holders = graph.memories[graph.entities == entity]
-            holders = holders[~np.isin(holders, best[:rank])]
-            tie = ATTRACTION * 2 / graph.frequency[entity]
-            towards = tie * np.clip(scores[hit] - scores[holders], 0.0, None)
-            higher = towards > gain[holders]
-            gain[holders[higher]] = towards[higher]
-            due[holders[higher]] = entity
-    return gain, due
+            sharing = graph.memories[graph.entities == entity]
+            sharing = sharing[~np.isin(sharing, best[:rank])]
+            strength = ATTRACTION * 2 / graph.frequency[entity]
+            gains = strength * np.clip(scores[hit] - scores[sharing], 0.0, None)
+            improves = gains > gain[sharing]
+            gain[sharing[improves]] = gains[improves]
+            entity_of_gain[sharing[improves]] = entity
+    return gain, entity_of_gain

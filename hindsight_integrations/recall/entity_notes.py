@@ -25,11 +25,11 @@ from hindsight_integrations.stores.base import (
 )
 
 _READ_TOGETHER = 24
-"""Entities whose companions are read at once: about as many as 500 tokens describe. The memories
-of a recall name hundreds, the first of them those that the bank names most."""
+"""Entities whose companions are read in one batch: about as many as 500 tokens describe. The
+memories of a recall mention hundreds of entities."""
 
 SCOPED = 200
-"""Memories of a scope, the latest, that tell of an entity in it."""
+"""Most memories of a scope, the latest, from which an entity is described."""
 
 OBSERVED = 10
 """Most observations about an entity in its note, those nearest to the question."""
@@ -63,18 +63,24 @@ def with_observations(
     if vector is None:
         return [*map(QueryEntity, entities)]
     by_id = {bank.bank.id: bank for bank in banks}
-    asked = []
+    with_notes = []
     for entity in entities:
-        about = replace(filter, types=frozenset({MemoryType.OBSERVATION}), entity_ids=(entity.id,))
-        # Few as a rule: to look for them in the index would find others first.
-        few = graph.find_ids(entity.bank_id, about, EXACT_LIMIT)
-        if few is None:
-            near = nearest(graph, index, by_id[entity.bank_id], vector, about, OBSERVED)
+        entity_filter = replace(
+            filter, types=frozenset({MemoryType.OBSERVATION}), entity_ids=(entity.id,)
+        )
+        # There are usually few, and in the index other memories would be nearer.
+        observation_ids = graph.find_ids(entity.bank_id, entity_filter, EXACT_LIMIT)
+        if observation_ids is None:
+            nearest_pairs = nearest(
+                graph, index, by_id[entity.bank_id], vector, entity_filter, OBSERVED
+            )
         else:
-            near = exact(graph, entity.bank_id, few, vector)[:OBSERVED]
-        observations = graph.read(entity.bank_id, MEMORY, [memory_id for memory_id, _ in near])
-        asked.append(QueryEntity(entity, tuple(observations.values())))
-    return asked
+            nearest_pairs = exact(graph, entity.bank_id, observation_ids, vector)[:OBSERVED]
+        observations = graph.read(
+            entity.bank_id, MEMORY, [memory_id for memory_id, _ in nearest_pairs]
+        )
+        with_notes.append(QueryEntity(entity, tuple(observations.values())))
+    return with_notes
 
 
 def entity_notes(
@@ -82,7 +88,7 @@ def entity_notes(
     memories: Sequence[Recalled],
     max_tokens: int,
     tokenizer: Tokenizer,
-    asked: Callable[[], Sequence[QueryEntity]] = tuple,
+    read_entities: Callable[[], Sequence[QueryEntity]] = tuple,
     scope: str | None = None,
 ) -> tuple[EntityNote, ...]:
     """Describe entities within `max_tokens`: those asked for, then the most mentioned.
@@ -92,42 +98,41 @@ def entity_notes(
         memories: the memories recalled, whose entities are described too.
         max_tokens: budget of all notes.
         tokenizer: counts their tokens.
-        asked: returns the entities that the question asks for, with observations about them;
-            being read meanwhile.
-        scope: describe them by the memories of this scope alone, without aliases.
+        read_entities: waits for the entities that the question asks for, with observations.
+        scope: describe entities from the memories of this scope only, without aliases.
     """
     if not max_tokens:
         return ()
-    wanted: dict[tuple[str, str], QueryEntity] = {}
-    mentioned = list(_mentioned(graph, memories))
-    for about in [*asked(), *mentioned]:
-        wanted.setdefault((about.entity.bank_id, about.entity.id), about)
-    beside: dict[tuple[str, str], Sequence[str]] = {}
+    to_describe: dict[tuple[str, str], QueryEntity] = {}
+    mentioned = list(_mentioned_entities(graph, memories))
+    for item in [*read_entities(), *mentioned]:
+        to_describe.setdefault((item.entity.bank_id, item.entity.id), item)
+    companions: dict[tuple[str, str], Sequence[str]] = {}
     if scope is not None:
-        wanted, beside = _in_scope(graph, wanted, scope)
+        to_describe, companions = _limited_to_scope(graph, to_describe, scope)
     notes: list[EntityNote] = []
-    left = max_tokens
-    for n, (key, (entity, observations)) in enumerate(wanted.items()):
-        if line_cost(describe(entity, ()), tokenizer.count) > left:
+    tokens_left = max_tokens
+    for index, (key, (entity, observations)) in enumerate(to_describe.items()):
+        if line_cost(describe(entity, ()), tokenizer.count) > tokens_left:
             continue  # its companions would only add to it
-        if key not in beside:
-            beside |= _companions(graph, list(wanted)[n : n + _READ_TOGETHER])
-        text = describe(entity, beside.get(key, ()))
+        if key not in companions:
+            companions |= _companions(graph, list(to_describe)[index : index + _READ_TOGETHER])
+        text = describe(entity, companions.get(key, ()))
         cost = line_cost(text, tokenizer.count)
-        if cost > left:
+        if cost > tokens_left:
             continue
-        left -= cost
-        shown, lines, cost = _fitting(observations, left, tokenizer.count)
-        left -= cost
-        notes.append(EntityNote(entity, "\n".join([text, *lines]), shown))
+        tokens_left -= cost
+        fitting, lines, cost = _fitting(observations, tokens_left, tokenizer.count)
+        tokens_left -= cost
+        notes.append(EntityNote(entity, "\n".join([text, *lines]), fitting))
     return tuple(notes)
 
 
-def _mentioned(graph: GraphStore, memories: Sequence[Recalled]) -> Iterator[QueryEntity]:
+def _mentioned_entities(graph: GraphStore, memories: Sequence[Recalled]) -> Iterator[QueryEntity]:
     """Yield the entities that the memories mention, by bank, most mentioned here first."""
     for bank_id in dict.fromkeys(item.memory.bank_id for item in memories):
-        here = [item.memory.id for item in memories if item.memory.bank_id == bank_id]
-        mentioned = graph.read(bank_id, MENTIONS, here)
+        memory_ids = [item.memory.id for item in memories if item.memory.bank_id == bank_id]
+        mentioned = graph.read(bank_id, MENTIONS, memory_ids)
         counts = Counter(entity_id for ids in mentioned.values() for entity_id in ids)
         order = sorted(counts, key=lambda entity_id: (-counts[entity_id], entity_id))
         yield from map(QueryEntity, graph.read(bank_id, ENTITY, order).values())
@@ -136,13 +141,13 @@ def _mentioned(graph: GraphStore, memories: Sequence[Recalled]) -> Iterator[Quer
 def _companions(
     graph: GraphStore, keys: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], Sequence[str]]:
-    """Return the names most often mentioned beside each entity, given by bank and id."""
-    named: dict[tuple[str, str], Sequence[str]] = dict.fromkeys(keys, ())
+    """Return the names most often mentioned together with each entity, by bank and entity id."""
+    companions: dict[tuple[str, str], Sequence[str]] = dict.fromkeys(keys, ())
     for bank_id in dict.fromkeys(bank for bank, _ in keys):
-        own = [entity_id for bank, entity_id in keys if bank == bank_id]
-        for entity_id, names in graph.read(bank_id, COMPANIONS, own).items():
-            named[bank_id, entity_id] = names
-    return named
+        entity_ids = [entity_id for bank, entity_id in keys if bank == bank_id]
+        for entity_id, names in graph.read(bank_id, COMPANIONS, entity_ids).items():
+            companions[bank_id, entity_id] = names
+    return companions
 
 
 def mentions_in_scope(
@@ -152,66 +157,68 @@ def mentions_in_scope(
 
     At most `SCOPED` of each; an entity without any is left out.
     """
-    found: dict[str, list[str]] = {}
+    memory_ids: dict[str, list[str]] = {}
     for posting in graph.postings(
         bank_id, entity_ids, SCOPED, MemoryFilter(utc_now(), scope=scope)
     ):
-        found.setdefault(posting.entity_id, []).append(posting.memory_id)
-    return found
+        memory_ids.setdefault(posting.entity_id, []).append(posting.memory_id)
+    return memory_ids
 
 
-def _in_scope(
-    graph: GraphStore, wanted: Mapping[tuple[str, str], QueryEntity], scope: str
+def _limited_to_scope(
+    graph: GraphStore, entities: Mapping[tuple[str, str], QueryEntity], scope: str
 ) -> tuple[dict[tuple[str, str], QueryEntity], dict[tuple[str, str], Sequence[str]]]:
-    """Return the entities as the memories of a scope tell of them, and their companions there."""
-    told: dict[tuple[str, str], QueryEntity] = {}
-    beside: dict[tuple[str, str], Sequence[str]] = {}
-    for bank_id in dict.fromkeys(bank for bank, _ in wanted):
-        own = [entity_id for bank, entity_id in wanted if bank == bank_id]
-        for entity_id, ids in mentions_in_scope(graph, bank_id, own, scope).items():
-            times = sorted(each.mentioned_at for each in graph.read(bank_id, MEMORY, ids).values())
-            entity, observations = wanted[bank_id, entity_id]
-            known = replace(
+    """Recompute the entities and their companions from the memories of one scope."""
+    described: dict[tuple[str, str], QueryEntity] = {}
+    companions: dict[tuple[str, str], Sequence[str]] = {}
+    for bank_id in dict.fromkeys(bank for bank, _ in entities):
+        entity_ids = [entity_id for bank, entity_id in entities if bank == bank_id]
+        for entity_id, ids in mentions_in_scope(graph, bank_id, entity_ids, scope).items():
+            times = sorted(
+                memory.mentioned_at for memory in graph.read(bank_id, MEMORY, ids).values()
+            )
+            entity, observations = entities[bank_id, entity_id]
+            seen_in_scope = replace(
                 entity,
                 aliases=(),
                 mention_count=len(ids),
                 first_seen=times[0],
                 last_seen=times[-1],
             )
-            told[bank_id, entity_id] = QueryEntity(known, observations)
+            described[bank_id, entity_id] = QueryEntity(seen_in_scope, observations)
             mentioned = graph.read(bank_id, MENTIONS, ids).values()
             counts = Counter(id for group in mentioned for id in group if id != entity_id)
-            closest = sorted(counts, key=lambda other: (-counts[other], other))[:MOST_COMPANIONS]
-            names = graph.read(bank_id, ENTITY, closest)
-            beside[bank_id, entity_id] = [names[other].name for other in closest]
-    order = [key for key in wanted if key in told]
-    return {key: told[key] for key in order}, beside
+            most_common = sorted(counts, key=lambda id: (-counts[id], id))[:MOST_COMPANIONS]
+            known = graph.read(bank_id, ENTITY, most_common)
+            companions[bank_id, entity_id] = [known[id].name for id in most_common]
+    order = [key for key in entities if key in described]
+    return {key: described[key] for key in order}, companions
 
 
 def _fitting(
-    observations: Sequence[Memory], left: int, count: Callable[[str], int]
+    observations: Sequence[Memory], tokens_left: int, count: Callable[[str], int]
 ) -> tuple[tuple[Memory, ...], list[str], int]:
-    """Return the observations that fit `left` tokens, their lines and what these cost."""
-    shown: list[Memory] = []
+    """Return the observations that fit `tokens_left`, their lines and the tokens of these."""
+    fitting: list[Memory] = []
     lines: list[str] = []
-    spent = 0
+    tokens = 0
     for observation in observations:
         line = f"- {observation.text}"
         cost = line_cost(line, count)
-        if spent + cost <= left:
-            spent += cost
-            shown.append(observation)
+        if tokens + cost <= tokens_left:
+            tokens += cost
+            fitting.append(observation)
             lines.append(line)
-    return tuple(shown), lines, spent
+    return tuple(fitting), lines, tokens
 
 
-def describe(entity: Entity, beside: Sequence[str]) -> str:
+def describe(entity: Entity, companions: Sequence[str]) -> str:
     """Return a line on an entity: kind, aliases, how often and when mentioned, and with whom."""
-    also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
+    aliases = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
     times = "once" if entity.mention_count == 1 else f"{entity.mention_count} times"
     seen = ""
     if entity.first_seen and entity.last_seen:
         first, last = f"{entity.first_seen:%d %b %Y}", f"{entity.last_seen:%d %b %Y}"
         seen = f" on {first}" if first == last else f" from {first} to {last}"
-    with_whom = f"; often with {', '.join(beside)}" if beside else ""
-    return f"{entity.name} ({entity.kind}{also}): mentioned {times}{seen}{with_whom}"
+    with_whom = f"; often with {', '.join(companions)}" if companions else ""
+    return f"{entity.name} ({entity.kind}{aliases}): mentioned {times}{seen}{with_whom}"

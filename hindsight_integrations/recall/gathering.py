@@ -71,18 +71,18 @@ small recall of its own, and nobody asks for so many at once."""
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The pool to rank, and the question as it was understood in the banks.
+    """The pool to rank, and the question as resolved against the banks.
 
     Attributes:
-        banks: as they were read before any memory was.
-        named: entities that the question names or the caller asks for.
+        banks: the banks, at the versions they had before any memory was read.
+        query_entities: entities that the question names or the caller asks for.
         failures: arms that failed and were left out.
     """
 
     banks: tuple[StoredBank, ...]
     pool: Pool
     question: Question
-    named: tuple[Entity, ...]
+    query_entities: tuple[Entity, ...]
     failures: tuple[Failure, ...]
 
 
@@ -96,22 +96,24 @@ def gather_pool(
     """Read the question, run the arms on each bank, and join what they found into one pool."""
     lexemes = tuple(question_terms(request.query))
     with clock.timing("read"):
-        begun = start_reads(deps, banks[0], request, lexemes, current)
+        pending = start_reads(deps, banks[0], request, lexemes, current)
         times = parse_query(request.query, request.asked_at, hemisphere=deps.settings.hemisphere)
         if asks_for_advice(request.query):
             times = replace(times, windows=times_to_look_up(request.query, times.windows))
-        asked_first = sorted(times.windows, key=lambda window: not window.asked)
-        named: dict[TimeSpan, Window] = {}
-        for each in asked_first:
-            named.setdefault(each.span, Window(each.text, each.span, firm=each.asked))
-        if not named and request.filter.window and request.arms != frozenset(Arm):
+        asked_windows_first = sorted(times.windows, key=lambda window: not window.asked)
+        windows_by_span: dict[TimeSpan, Window] = {}
+        for window in asked_windows_first:
+            windows_by_span.setdefault(
+                window.span, Window(window.text, window.span, firm=window.asked)
+            )
+        if not windows_by_span and request.filter.window and request.arms != frozenset(Arm):
             # An arm that was asked for by name searches the time that was given.
-            named = {request.filter.window: Window("the window", request.filter.window)}
-        windows = tuple(named.values())[:MOST_TIMES]
+            windows_by_span = {request.filter.window: Window("the window", request.filter.window)}
+        windows = tuple(windows_by_span.values())[:MOST_TIMES]
         failures: list[Failure] = []
-        if len(named) > MOST_TIMES:
-            failures.append(_too_many("times", len(named)))
-        question = _asked(deps, request.query, request, failures, clock)
+        if len(windows_by_span) > MOST_TIMES:
+            failures.append(_too_many("times", len(windows_by_span)))
+        question = _read_question(deps, request.query, request, failures, clock)
         question = replace(question, windows=windows)
         if failures and not _wanted_arms(request, question):
             raise failures[-1].error
@@ -122,37 +124,37 @@ def gather_pool(
         else:
             wanted = _wanted_arms(request, question)
             if bank is not banks[0]:
-                begun = start_reads(deps, bank, request, lexemes, current)
-            prefetched = finish_reads(deps, begun, request, question, Arm.SEMANTIC in wanted)
+                pending = start_reads(deps, bank, request, lexemes, current)
+            prefetched = finish_reads(deps, pending, request, question, Arm.SEMANTIC in wanted)
             gathered.append(_gather_bank(deps, prefetched, request, question, times, clock))
     return Gathered(
         banks=tuple(chain.from_iterable(bank.banks for bank in gathered)),
         pool=join([bank.pool for bank in gathered]),
         question=_merged_question([bank.question for bank in gathered]),
-        named=tuple(entity for bank in gathered for entity in bank.named),
+        query_entities=tuple(entity for bank in gathered for entity in bank.query_entities),
         failures=(*failures, *(failure for bank in gathered for failure in bank.failures)),
     )
 
 
-def _asked(
+def _read_question(
     deps: RecallDependencies,
     text: str,
     request: RecallRequest,
     failures: list[Failure],
     clock: Clock,
 ) -> Question:
-    """Read a text as the question, with the vector that the caller gave, if any.
+    """Encode a text as the question; a vector given by the caller replaces its embedding.
 
     If the embedder fails or is late, the question has no vector, and `failures` gets the reason:
     the arms that search without one still answer.
 
     Raises:
-        InvalidInputError: that vector has another dimension than the embedder's.
+        InvalidInputError: the caller's vector has another dimension than the embedder's.
     """
-    given, dimension = request.vector, deps.encoder.embedder.dimension
-    if given is not None and given.shape != (dimension,):
+    caller_vector, dimension = request.vector, deps.encoder.embedder.dimension
+    if caller_vector is not None and caller_vector.shape != (dimension,):
         raise InvalidInputError(
-            f"query_vector has {given.size} numbers, but the embedder "
+            f"query_vector has {caller_vector.size} numbers, but the embedder "
             f"{deps.encoder.embedder.id!r} makes {dimension}; give a vector of that "
             "embedder"
         )
@@ -166,8 +168,8 @@ def _asked(
         except EmbeddingError as error:
             failures.append(Failure("embedder", error))
             vector, tokens = deps.encoder.without_embedder(text)
-    chosen = vector if given is None else given
-    return Question(text, request.asked_at, chosen, tokens, tuple(question_terms(text)))
+    search_vector = vector if caller_vector is None else caller_vector
+    return Question(text, request.asked_at, search_vector, tokens, tuple(question_terms(text)))
 
 
 def _gather_bank(
@@ -181,42 +183,52 @@ def _gather_bank(
     """Run the arms on one bank, and load the pool of what they found."""
     stats, depth = prefetched.stats, DEPTHS[request.budget]
     question = _with_bank_windows(deps, prefetched, request, question, times)
-    is_small = ranks_whole_bank(request) and stats.documents <= depth.whole
+    is_small = ranks_whole_bank(request) and stats.documents <= depth.whole_bank
     if deps.reranking and is_small:
         depth = depth.tracing()
     search = BankSearch(
         *(deps.graph, deps.index, prefetched.bank, question, prefetched.filter, depth, stats),
         layout=prefetched.layout,
-        near=prefetched.near,
+        index_hits=prefetched.index_hits,
     )
     with clock.timing("pool"):
-        whole = (
-            read_whole_bank(search, prefetched.everything, deps.candidates) if is_small else None
+        whole_bank = (
+            read_whole_bank(search, prefetched.find_all, deps.candidates) if is_small else None
         )
-    if whole is not None:
-        search = replace(search, held=whole.memories)
+    if whole_bank is not None:
+        search = replace(search, bank_candidates=whole_bank.memories)
     failures: list[Failure] = []
-    named = list({one.id: one for one in (*prefetched.spoken, *prefetched.given.values())}.values())
+    entities = (*prefetched.query_entities, *prefetched.filter_entities.values())
+    query_entities = list({entity.id: entity for entity in entities}.values())
     if times.anchors and Arm.TEMPORAL in request.arms and question.embedded:
         with clock.timing("events"):
             search = search.asking(
                 _with_event_windows(deps, search, request, times, failures, clock)
             )
-    known = search.near is not None or (search.held is not None and question.embedded)
-    if known and Arm.ENTITY in request.arms and not search.filter.is_selective:
-        search = replace(search, around=deps.alongside(partial(entity.begin, search, named)))
-    with clock.timing("arms"):
-        rankings = _run_arms(deps, search, request, named, failures, clock)
-    with clock.timing("pool"):
-        named_ids = [entity.id for entity in named]
-        rrf_k = deps.settings.rrf_k
-        whole = whole or read_whole_bank(search, prefetched.everything, deps.candidates)
-        kept = deps.candidates
-        pool = gather(
-            search, rankings, named_ids, rrf_k, kept, whole, failures, pinned=request.pinned
+    can_prefetch = search.index_hits is not None or (
+        search.bank_candidates is not None and question.embedded
+    )
+    if can_prefetch and Arm.ENTITY in request.arms and not search.filter.is_selective:
+        search = replace(
+            search,
+            surroundings=deps.alongside(
+                partial(entity.prefetch_surroundings, search, query_entities)
+            ),
         )
-        pool = replace(pool, entity_words=entity.words_of(named))
-    return Gathered((prefetched.bank,), pool, search.question, tuple(named), tuple(failures))
+    with clock.timing("arms"):
+        rankings = _run_arms(deps, search, request, query_entities, failures, clock)
+    with clock.timing("pool"):
+        entity_ids = [entity.id for entity in query_entities]
+        rrf_k = deps.settings.rrf_k
+        whole_bank = whole_bank or read_whole_bank(search, prefetched.find_all, deps.candidates)
+        cache = deps.candidates
+        pool = gather(
+            search, rankings, entity_ids, rrf_k, cache, whole_bank, failures, pinned=request.pinned
+        )
+        pool = replace(pool, entity_words=entity.words_of(query_entities))
+    return Gathered(
+        (prefetched.bank,), pool, search.question, tuple(query_entities), tuple(failures)
+    )
 
 
 def _with_bank_windows(
@@ -226,16 +238,26 @@ def _with_bank_windows(
     question: Question,
     times: QueryTimes,
 ) -> Question:
-    """Return the question with its windows as this bank means them; see `temporal.in_bank`."""
-    spans = temporal.in_bank(deps.graph, prefetched.bank.bank.id, times.windows, prefetched.filter)
-    windows = (replace(each, span=spans.get(each.span, each.span)) for each in question.windows)
+    """Replace the spans of the question's windows by those meant in this bank.
+
+    See `temporal.windows_in_bank`.
+    """
+    spans = temporal.windows_in_bank(
+        deps.graph, prefetched.bank.bank.id, times.windows, prefetched.filter
+    )
+    windows = (
+        replace(window, span=spans.get(window.span, window.span)) for window in question.windows
+    )
     return replace(question, windows=tuple(dict.fromkeys(windows)))
 
 
 def _encoded(
     deps: RecallDependencies, text: str, clock: Clock
 ) -> tuple[Vector, TokenMatrix | None]:
-    """Return a question's vectors. Models of this process compute: they do so in their turn."""
+    """Return a question's embedding and token vectors, within the time left.
+
+    A model in this process uses the CPU, so it keeps its turn; a remote one lets others work.
+    """
     bounded = clock.within if deps.encoder.in_one_pass else clock.outside
     return bounded(lambda: deps.encoder.question(text))
 
@@ -248,9 +270,10 @@ def _with_event_windows(
     failures: list[Failure],
     clock: Clock,
 ) -> Question:
-    """Return the question with the windows of its events in this bank; see `temporal.without`.
+    """Resolve the question's events in this bank, and add their windows to the question.
 
-    Of more than `MOST_TIMES` the first are looked up, as long as there is time.
+    The clauses of the events are removed; see `temporal.without_event_clauses`. At most
+    `MOST_TIMES` events are looked up, using at most the recall's share of the time left.
     """
 
     def read(text: str) -> Question:
@@ -258,13 +281,13 @@ def _with_event_windows(
         return Question(text, request.asked_at, vector, tokens, tuple(question_terms(text)))
 
     anchors = list(dict.fromkeys(times.anchors))
-    until = clock.left - clock.share
+    least_left = clock.left - clock.share
     events: dict[EventAnchor, temporal.ResolvedEvent] = {}
     try:
         for anchor in anchors[:MOST_TIMES]:
-            if clock.left < until:
+            if clock.left < least_left:
                 raise clock.late()
-            if (event := temporal.resolve(search, anchor, read)) is not None:
+            if (event := temporal.resolve_event(search, anchor, read)) is not None:
                 events[anchor] = event
     except (EmbeddingError, StoreUnavailableError) as error:
         failures.append(Failure("events", error))
@@ -272,17 +295,19 @@ def _with_event_windows(
         failures.append(_too_many("events", len(anchors)))
     if not events:
         return search.question
-    rest = temporal.without(request.query, events)
-    same = rest == request.query
+    remaining = temporal.without_event_clauses(request.query, events)
+    is_unchanged = remaining == request.query
     return replace(
-        search.question if same else _asked(deps, rest, request, failures, clock),
+        search.question
+        if is_unchanged
+        else _read_question(deps, remaining, request, failures, clock),
         windows=(*search.question.windows, *(event.window for event in events.values())),
         events=frozenset(event.memory_id for event in events.values()),
     )
 
 
 def _merged_question(questions: Sequence[Question]) -> Question:
-    """Return one question for all banks: as read where its events are known, with all windows."""
+    """Merge the questions of several banks: the first with known events, all windows and events."""
     first = next((question for question in questions if question.events), questions[0])
     return replace(
         first,
@@ -295,22 +320,22 @@ def _run_arms(
     deps: RecallDependencies,
     search: BankSearch,
     request: RecallRequest,
-    named: Sequence[Entity],
+    query_entities: Sequence[Entity],
     failures: list[Failure],
     clock: Clock,
 ) -> Mapping[Arm, Sequence[ArmHit]]:
-    """Run all arms asked for at once, those that need the semantic arm's hits after it.
+    """Run all requested arms concurrently; those that need the semantic arm's hits run after it.
 
     An arm that fails or is late is added to `failures`.
     """
     rankings: dict[Arm, Sequence[ArmHit]] = {}
     running: dict[Arm, Future[list[ArmHit]]] = {}
-    begun: dict[Arm, float] = {}
+    start_times: dict[Arm, float] = {}
 
     def run(arm: Arm, similar: Sequence[ArmHit]) -> list[ArmHit]:
-        begun[arm] = clock.elapsed
+        start_times[arm] = clock.elapsed
         with clock.timing(f"arm {arm}"):
-            return ARMS[arm].search(_limited(search, arm, request), named, similar)
+            return ARMS[arm].search(_limited(search, arm, request), query_entities, similar)
 
     wanted = _wanted_arms(request, search.question)
 
@@ -321,7 +346,7 @@ def _run_arms(
                 running[arm] = deps.started(partial(run, arm, similar))
 
     def collect(arm: Arm) -> None:
-        outcome = _outcome(arm, running.pop(arm), begun, deps.settings.arm_timeout, clock)
+        outcome = _outcome(arm, running.pop(arm), start_times, deps.settings.arm_timeout, clock)
         if isinstance(outcome, Failure):
             failures.append(outcome)
         else:
@@ -347,35 +372,35 @@ def _limited(search: BankSearch, arm: Arm, request: RecallRequest) -> BankSearch
 def _outcome(
     arm: Arm,
     future: Future[list[ArmHit]],
-    begun: Mapping[Arm, float],
+    start_times: Mapping[Arm, float],
     timeout: float,
     clock: Clock,
 ) -> list[ArmHit] | Failure:
-    """Return what an arm found, or why it did not answer within `timeout` seconds of its start.
+    """Return an arm's hits, or why it did not answer within `timeout` seconds of its start.
 
-    Seconds in which it waits for a thread, because many recall at once, do not count; but it gets
-    no more than its share of the time of the recall.
+    Seconds spent waiting for a thread, because many recalls run at once, do not count, but the arm
+    gets no more than its share of the recall's time.
     """
     started = clock.elapsed
-    until = started + clock.share
+    deadline = started + clock.share
     while True:
-        end = min(until, begun.get(arm, clock.elapsed) + timeout)
+        end = min(deadline, start_times.get(arm, clock.elapsed) + timeout)
         try:
             return future.result(timeout=max(0.0, end - clock.elapsed))
         except TimeoutError as error:
             if future.done():  # its own error
                 return Failure(f"arm {arm}", error)
-            if clock.elapsed < min(until, begun.get(arm, math.inf) + timeout):
+            if clock.elapsed < min(deadline, start_times.get(arm, math.inf) + timeout):
                 continue  # it waited for a thread
             future.cancel()  # it may still wait for one
-            waited = min(timeout, until - started)
+            waited = min(timeout, deadline - started)
             return Failure(f"arm {arm}", StoreUnavailableError(f"no answer in {waited:g} s"))
         except Exception as error:  # noqa: BLE001 - reported in the result; the others answer
             return Failure(f"arm {arm}", error)
 
 
 def _wanted_arms(request: RecallRequest, question: Question) -> dict[Arm, ArmEntry]:
-    """Return the arms asked for, without those that lack the window or vector they need."""
+    """Return the requested arms, without those that lack the time window or vector they need."""
     return {
         arm: entry
         for arm, entry in ARMS.items()

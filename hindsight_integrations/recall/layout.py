@@ -1,7 +1,7 @@
-"""Layouts of small banks: which memories there are, and which stand beside which in a text.
+"""Layouts of small banks: the ids of all valid memories, and their order within each document.
 
-A recall of a small bank ranks all of it. What is known of a bank stays true for its version, so
-only memories that are new are read: a list of a thousand takes a server longer than a search.
+A recall of a small bank ranks all of it. A layout is cached per version of the bank and extended
+by newly stored memories only: to list a thousand memories takes a server longer than a search.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from threading import Lock
 from hindsight_integrations.stores.base import GraphStore, Neighbour, Place, StoredBank
 from hindsight_integrations.stores.common import in_documents, neighbours_in
 
-KEPT = 16
-"""Layouts kept: a megabyte each at most."""
+MAX_LAYOUTS = 16
+"""Layouts cached: a megabyte each at most."""
 
 _FIRST = -1
-"""Less than the number of any memory."""
+"""Sequence number below that of any memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +32,17 @@ class Layout:
 
     def extended(self, places: Iterable[Place]) -> Layout:
         """Return the layout with memories that were stored later."""
-        together = (*self.places, *places)
-        if len(together) == len(self.places):
+        all_places = (*self.places, *places)
+        if len(all_places) == len(self.places):
             return self
-        return Layout(together, tuple(map(tuple, in_documents(together))))
+        return Layout(all_places, tuple(map(tuple, in_documents(all_places))))
 
     @property
     def last(self) -> int:
         """Number of the memory stored last."""
         return self.places[-1].number if self.places else _FIRST
 
-    def alive(self, now: datetime | None) -> list[str]:
+    def unexpired_ids(self, now: datetime | None) -> list[str]:
         """Return the ids of the memories that have not expired, in storing order."""
         return [
             place.memory_id
@@ -53,10 +53,10 @@ class Layout:
     def neighbours(
         self, ids: Iterable[str], distance: int, now: datetime | None
     ) -> list[Neighbour]:
-        """Return those that have not expired; see `GraphStore.neighbours`."""
-        alive = {*self.alive(now)}
-        found = neighbours_in(self.documents, ids, distance)
-        return [each for each in found if each.neighbour_id in alive]
+        """Return the neighbours that have not expired; see `GraphStore.neighbours`."""
+        unexpired = {*self.unexpired_ids(now)}
+        neighbours = neighbours_in(self.documents, ids, distance)
+        return [neighbour for neighbour in neighbours if neighbour.neighbour_id in unexpired]
 
 
 class LayoutCache:
@@ -66,28 +66,28 @@ class LayoutCache:
         self._lock = Lock()
         self._known: OrderedDict[tuple[str, int], Layout] = OrderedDict()
 
-    def read(self, graph: GraphStore, bank: StoredBank, most: int) -> Layout | None:
-        """Return the layout of a bank as it is now, or None if it has more than `most` memories.
+    def read(self, graph: GraphStore, bank: StoredBank, limit: int) -> Layout | None:
+        """Return the layout of a bank, or None if it has more than `limit` memories.
 
-        `bank` is as it was read before, and still has that version.
+        `bank` must be at its current version: the layout is cached under it.
         """
         key = (bank.key, bank.version)
         with self._lock:
-            known = self._known.get(key, Layout())
-        if len(known.places) <= most:
-            missing = most + 1 - len(known.places)
-            known = known.extended(graph.places(bank.bank.id, known.last, missing))
-            self._keep(key, known)
-        return known if len(known.places) <= most else None
+            layout = self._known.get(key, Layout())
+        if len(layout.places) <= limit:
+            missing = limit + 1 - len(layout.places)
+            layout = layout.extended(graph.places(bank.bank.id, layout.last, missing))
+            self._keep(key, layout)
+        return layout if len(layout.places) <= limit else None
 
-    def known(self, bank: StoredBank) -> float:
-        """Return the number of memories that a bank had when it was last read; else infinity."""
+    def known_size(self, bank: StoredBank) -> float:
+        """Return the number of memories of a bank if its layout is cached, else infinity."""
         with self._lock:
             layout = self._known.get((bank.key, bank.version))
         return math.inf if layout is None else len(layout.places)
 
     def forget(self, bank: StoredBank) -> None:
-        """Forget the layout of a bank, of which something is missing."""
+        """Drop the cached layout of a bank, which has turned out to be incomplete."""
         with self._lock:
             self._known.pop((bank.key, bank.version), None)
 
@@ -95,7 +95,7 @@ class LayoutCache:
         with self._lock:
             self._known[key] = max(layout, self._known.get(key, layout), key=_size)
             self._known.move_to_end(key)
-            while len(self._known) > KEPT:
+            while len(self._known) > MAX_LAYOUTS:
                 self._known.popitem(last=False)
 
 

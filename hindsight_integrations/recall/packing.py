@@ -18,30 +18,31 @@ from hindsight_integrations.stores.base import (
 )
 
 MIN_QUOTED_SHARE = 0.7
-"""Part of a memory's text that an observation must quote to stand for it. Of half, the other half
-was what some questions asked for; of nine tenths, few observations stood for anything."""
+"""Share of a memory's text that an observation must quote to replace it. With a half, some
+questions asked for the other half; with nine tenths, few observations replaced anything."""
 
 HEAD = 200
 """Best memories whose observations are looked up: later ones seldom fit a budget."""
 
 SUBSTITUTION_HEAD = 20
-"""Best memories of which an observation must quote two: for one fact it says too much."""
+"""Number of best memories of which an observation must quote two: for one fact it says too much."""
 
 LEFT_OUT = 20
-"""Most memories reported of those that the budget left out."""
+"""Most memories reported that did not fit the budget."""
 
 MAX_CONSECUTIVE_MISSES = 20
 """Memories in a row that do not fit, after which the budget counts as spent."""
 
 READ_AHEAD = 64
-"""Memories read from the graph at a time, once those that were to fill the budget did not."""
+"""Memories read from the graph per batch, after the first batch has not filled the budget."""
 
 CHARACTERS_EXPECTED = 4
-"""Characters a token that fill the budget, expected: fewer than prose has, so that one read of the
-graph is enough more often than not."""
+"""Expected characters per token, to estimate how many memories fill the budget: fewer than prose
+has, so that the first batch is mostly enough."""
 
 CHARACTERS_A_TOKEN = 12
-"""Characters a token above which a line need not be counted: no prose has as many on average."""
+"""Characters per token above which a line is too long without counting its tokens: no prose has as
+many on average."""
 
 
 UNVERIFIED = "(not verified)"
@@ -52,7 +53,7 @@ UNVERIFIED = "(not verified)"
 
 
 def memory_line(memory: Memory) -> str:
-    """Return the text as an item, after its speaker or the context it stands in."""
+    """Render a memory as a list item, with its speaker or else its context before the text."""
     lead = memory.speaker or memory.context
     line = as_item(f"{as_line(lead)}: {memory.text}" if lead else memory.text)
     return line if memory.is_trusted else f"{UNVERIFIED} {line}"
@@ -67,18 +68,18 @@ def _tokens(memories: Iterable[Memory], count: Callable[[str], int]) -> int:
 
 
 def expected_to_fit(pool: Pool, order: Sequence[int], max_tokens: int) -> int:
-    """Return how many memories of the order are looked at, about, until the budget is spent.
+    """Estimate how many memories of the order are read until the token budget is spent.
 
     Args:
         pool: the memories ranked.
         order: positions in the pool, best first.
         max_tokens: budget of the whole text, in tokens.
     """
-    left = max_tokens * CHARACTERS_EXPECTED
-    for place, position in enumerate(order):
-        left -= len(pool.memories[position].text)
-        if left < 0:
-            return place + 1 + MAX_CONSECUTIVE_MISSES
+    characters_left = max_tokens * CHARACTERS_EXPECTED
+    for index, position in enumerate(order):
+        characters_left -= len(pool.memories[position].text)
+        if characters_left < 0:
+            return index + 1 + MAX_CONSECUTIVE_MISSES
     return len(order)
 
 
@@ -94,22 +95,22 @@ def substitute_observations(
     *,
     prefer: bool = False,
 ) -> list[int]:
-    """Put an observation in the place of the facts it quotes, or leave it out for them.
+    """Replace facts by the observation that quotes them, or drop the observation.
 
-    Never does an observation stand beside a fact that it quotes in full, unless one is pinned:
-    a pinned memory stays as it is. It stands for its facts
-    where several of them would be shown anyway, and takes the place of the best of them, if it
-    takes fewer tokens than they do. Where it does not, the facts say the same and more. A fact of
-    which it shows less than that stays, so that nothing is lost that the question may be about.
+    An observation is never shown beside a fact that it quotes nearly in full (`MIN_QUOTED_SHARE`),
+    unless one of them is pinned: pinned memories stay. It replaces its facts, at the position of
+    the best, if several of them are among the `SUBSTITUTION_HEAD` best and it takes fewer tokens
+    than they do. Otherwise it is dropped, as the facts say the same and more. A fact that it quotes
+    only in part stays: the rest of it may be what the question asks for.
 
     Args:
         pool: the memories ranked.
         order: positions in the pool, best first.
         read: returns the memories at positions of the pool.
         count: returns the tokens of a text.
-        prefetch: number of the best that will be shown: where there are observations these are read
-            with them.
-        prefer: let observations stand for facts whatever tokens they take.
+        prefetch: number of the best memories to read together with the observations, as they are
+            shown later.
+        prefer: let observations replace facts even if they take more tokens.
 
     Returns:
         Positions in the pool, best first.
@@ -120,39 +121,44 @@ def substitute_observations(
     best = frozenset(order[:SUBSTITUTION_HEAD])
     head = frozenset((pool.memories[p].bank_id, pool.memories[p].id) for p in order[:HEAD])
     derived = [p for p in order if pool.memories[p].type is MemoryType.OBSERVATION]
-    # Those that may be called for, with what will be shown: one round trip for all.
+    # One round trip to the store, for the observations and the memories shown later.
     observations = read([*derived, *order[:prefetch]]) if derived else {}
-    for place in (position for position in derived if position in observations):
-        observation = observations[place]
-        bank_id = pool.memories[place].bank_id
+    for observation_position in (position for position in derived if position in observations):
+        observation = observations[observation_position]
+        bank_id = pool.memories[observation_position].bank_id
         if head.isdisjoint((bank_id, source.memory_id) for source in observation.sources):
             continue
-        shown = [
+        quoted = [
             positions[bank_id, fact_id]
-            for fact_id, quote in _shown(observation)
+            for fact_id, quote in _quotes_shown(observation)
             if (bank_id, fact_id) in positions
             and len(quote)
             >= MIN_QUOTED_SHARE * len(pool.memories[positions[bank_id, fact_id]].text)
         ]
-        facts = [position for position in shown if position not in replaced_by]
-        called_for = len(best.intersection(facts)) > 1
-        stored = read(facts) if called_for else {}
-        kept = any(memory.pinned for memory in stored.values())
-        if called_for and not kept and (prefer or _saves(observation, stored, count)):
-            replaced_by |= dict.fromkeys(facts, place)
+        facts = [position for position in quoted if position not in replaced_by]
+        replaces_several = len(best.intersection(facts)) > 1
+        facts_read = read(facts) if replaces_several else {}
+        any_pinned = any(memory.pinned for memory in facts_read.values())
+        substitutable = replaces_several and not any_pinned
+        if substitutable and (prefer or _takes_fewer_tokens(observation, facts_read, count)):
+            replaced_by |= dict.fromkeys(facts, observation_position)
         elif facts and not observation.pinned:
-            left_out.add(place)
+            left_out.add(observation_position)
     left_out -= set(replaced_by.values())
-    placed = (replaced_by.get(position, position) for position in order if position not in left_out)
-    return list(dict.fromkeys(placed))
+    substituted = (
+        replaced_by.get(position, position) for position in order if position not in left_out
+    )
+    return list(dict.fromkeys(substituted))
 
 
-def _saves(observation: Memory, facts: Mapping[int, Memory], count: Callable[[str], int]) -> bool:
-    """Return True if an observation takes fewer tokens than the facts it stands for."""
+def _takes_fewer_tokens(
+    observation: Memory, facts: Mapping[int, Memory], count: Callable[[str], int]
+) -> bool:
+    """Return True if an observation takes fewer tokens than the facts it would replace."""
     return _tokens([observation], count) < _tokens(facts.values(), count)
 
 
-def _shown(observation: Memory) -> list[tuple[str, str]]:
+def _quotes_shown(observation: Memory) -> list[tuple[str, str]]:
     """Return the ids of the memories quoted in an observation's text, each with the quote."""
     if observation.type is not MemoryType.OBSERVATION:
         return []
@@ -195,7 +201,8 @@ def pack(
 ) -> Packed:
     """Take memories in order while the rendered text stays within `max_tokens`.
 
-    One that does not fit is skipped, not a stop. If none fits, the best is cut to the budget.
+    A memory that does not fit is skipped, and shorter ones after it may still fit. If none fits,
+    the best is truncated to the budget.
 
     Args:
         ranked: memories, best first; read no further than the budget reaches.
@@ -207,18 +214,18 @@ def pack(
     left_out: list[int] = []
     lines: list[str] = []
     shown = DatedLines(count)
-    left = max_tokens
+    tokens_left = max_tokens
     for index, memory in enumerate(ranked):
         if taken and index - taken[-1][0] > MAX_CONSECUTIVE_MISSES:
             break
         line = memory_line(memory)
         lines.append(line)
-        too_long = len(line) > left * CHARACTERS_A_TOKEN
-        cost = left + 1 if too_long else shown.cost(memory.mentioned_at, line)
-        if cost > left:
+        too_long = len(line) > tokens_left * CHARACTERS_A_TOKEN
+        cost = tokens_left + 1 if too_long else shown.cost(memory.mentioned_at, line)
+        if cost > tokens_left:
             left_out.append(index)
             continue
-        left -= cost
+        tokens_left -= cost
         taken.append((index, cost))
         shown.add(memory.mentioned_at, line)
     # Joining lines can merge or split tokens: the text itself is what must fit.
@@ -232,8 +239,8 @@ def pack(
     if not lines:
         return Packed((), (), (), "", 0)
     text = truncate(lines[0], max_tokens)
-    rest = tuple(index for index in left_out[: LEFT_OUT + 1] if index)
-    return Packed(((0, count(text)),), rest, tuple(lines), text, count(text), truncated=True)
+    skipped = tuple(index for index in left_out[: LEFT_OUT + 1] if index)
+    return Packed(((0, count(text)),), skipped, tuple(lines), text, count(text), truncated=True)
 
 
 # Source chunks
@@ -250,18 +257,18 @@ def source_chunks(
         ids = [s.chunk_id for item in group for s in item.memory.sources[:1] if s.chunk_id]
         stored = graph.read(bank_id, CHUNK, ids)
         chunks += [stored[chunk_id] for chunk_id in ids if chunk_id in stored]
-    return fill(chunks, max_tokens, tokenizer.count)
+    return fitting_chunks(chunks, max_tokens, tokenizer.count)
 
 
-def fill(
+def fitting_chunks(
     chunks: Sequence[Chunk], max_tokens: int, count: Callable[[str], int]
 ) -> tuple[Chunk, ...]:
     """Return the chunks that fit `max_tokens` together, in order, each once."""
-    taken: dict[str, Chunk] = {}
-    spent = 0
+    chosen: dict[str, Chunk] = {}
+    tokens = 0
     for chunk in chunks:
         cost = line_cost(chunk.text, count)
-        if chunk.id not in taken and spent + cost <= max_tokens:
-            taken[chunk.id] = chunk
-            spent += cost
-    return tuple(taken.values())
+        if chunk.id not in chosen and tokens + cost <= max_tokens:
+            chosen[chunk.id] = chunk
+            tokens += cost
+    return tuple(chosen.values())

@@ -60,8 +60,8 @@ def recall(
         deps: stores, models and settings.
         banks: the banks.
         request: the question.
-        current: reads a bank as it is now, if `banks` are as they were read some time ago; so
-            that what else is read need not wait for it.
+        current: reads a bank's current version, if `banks` may be out of date; other reads do not
+            wait for it.
 
     Raises:
         EmbeddingError: the question could not be embedded, and no arm asked for does without.
@@ -84,11 +84,11 @@ def _recall(
     with clock.timing("pack"):
         # A question that names a time may ask for all that happened then.
         asks_for_time = any(window.firm for window in question.windows) or bool(question.events)
-        whole = request.fill or (asks_for_time and not off_topic)
-        least = max(request.min_score or 0.0, 0.0 if whole else LEAST_RELEVANCE)
-        order = _in_order(pool, ranking, least)
+        takes_all = request.fill or (asks_for_time and not off_topic)
+        least_relevance = max(request.min_score or 0.0, 0.0 if takes_all else LEAST_RELEVANCE)
+        order = _distinct_positions(pool, ranking, least_relevance)
         tokenizer = deps.tokenizer
-        read = partial(_memories, deps, banks, pool)
+        read = partial(_read_memories, deps, banks, pool)
         prefetch = packing.expected_to_fit(pool, order, request.max_tokens)
         order = packing.substitute_observations(
             pool, order, read, tokenizer.count, prefetch, prefer=request.prefer_observations
@@ -114,7 +114,7 @@ def _recall(
         max_tokens=request.max_tokens,
         truncated=packed.truncated,
         windows=question.windows,
-        entities_named=_names(deps, gathered.named, request.filter.scope),
+        entities_named=_names(deps, gathered.query_entities, request.filter.scope),
         chunks=chunks,
         entity_notes=notes,
         left_out=left_out,
@@ -123,21 +123,30 @@ def _recall(
         timings={**clock.seconds, "total": clock.elapsed + clock.seconds.get("turn", 0.0)},
         query_time=request.asked_at,
         notes=(
-            *notes_on_entities(deps.graph, request.bank_ids, request.entities, gathered.named),
+            *notes_on_entities(
+                deps.graph, request.bank_ids, request.entities, gathered.query_entities
+            ),
             *notes_on_fields(
-                deps.graph, request.bank_ids, request.filter, (each.memory for each in memories)
+                deps.graph,
+                request.bank_ids,
+                request.filter,
+                (recalled.memory for recalled in memories),
             ),
         ),
     )
 
 
-def _names(deps: RecallDependencies, named: Sequence[Entity], scope: str | None) -> tuple[str, ...]:
-    """Return the names of entities; in a scope, of those that it mentions."""
+def _names(
+    deps: RecallDependencies, entities: Sequence[Entity], scope: str | None
+) -> tuple[str, ...]:
+    """Return the names of entities; with a scope, of those that its memories mention."""
     if scope is not None:
-        named = [
-            each for each in named if mentions_in_scope(deps.graph, each.bank_id, [each.id], scope)
+        entities = [
+            entity
+            for entity in entities
+            if mentions_in_scope(deps.graph, entity.bank_id, [entity.id], scope)
         ]
-    return tuple(dict.fromkeys(entity.name for entity in named))
+    return tuple(dict.fromkeys(entity.name for entity in entities))
 
 
 def _entity_notes(
@@ -149,13 +158,13 @@ def _entity_notes(
 ) -> tuple[EntityNote, ...]:
     if not request.entity_tokens:
         return ()
-    question, named = gathered.question, gathered.named
+    question, entities = gathered.question, gathered.query_entities
     vector = question.vector if question.embedded else None
-    asked = deps.alongside(
-        lambda: with_observations(deps.graph, deps.index, banks, named, vector, request.filter)
+    read_entities = deps.alongside(
+        lambda: with_observations(deps.graph, deps.index, banks, entities, vector, request.filter)
     )
     budget, scope = request.entity_tokens, request.filter.scope
-    return entity_notes(deps.graph, memories, budget, deps.tokenizer, asked, scope)
+    return entity_notes(deps.graph, memories, budget, deps.tokenizer, read_entities, scope)
 
 
 # Ranking
@@ -178,14 +187,14 @@ def _rank(
         ranking = rank(pool, question, head, deps.weights, deps.calibration)
     if deps.reranker is not None and question.text:
         stating = ranking.order[~pool.memories.context[ranking.order]]
-        memories = _memories(deps, banks, pool, stating[:head].tolist())
+        memories = _read_memories(deps, banks, pool, stating[:head].tolist())
         ranking = rerank(ranking, memories, question, _TimedReranker(deps.reranker, clock))
     return ranking
 
 
 @dataclass(frozen=True, slots=True)
 class _TimedReranker:
-    """A reranker that is given up when the recall's time is."""
+    """A reranker that is abandoned when the recall has no time left."""
 
     reranker: Reranker
     clock: Clock
@@ -199,23 +208,28 @@ class _TimedReranker:
 
 
 def _is_off_topic(deps: RecallDependencies, request: RecallRequest, ranking: Ranking) -> bool:
-    """Return True for a courtesy, and for a question that nothing in the pool is like."""
+    """Return True for a courtesy, and if no memory of the pool is similar to the question.
+
+    A filter by entity or time shows what is asked for, so such a question is never off topic.
+    """
     chosen = request.entities or request.filter.window is not None
     return not (ranking.known or chosen) or deps.is_courtesy(request.query)
 
 
-def _in_order(pool: Pool, ranking: Ranking, least: float) -> list[int]:
-    """Return positions in the pool, best first, without repetitions and the less relevant.
+def _distinct_positions(pool: Pool, ranking: Ranking, least_relevance: float) -> list[int]:
+    """Return positions in the pool, best first, without duplicates and irrelevant memories.
 
-    The pinned memories that were asked for stand first.
+    Pinned memories of the pool come first, however relevant they are.
     """
     seen: set[tuple[str, str]] = set()
     order: list[int] = []
     positions: list[int] = ranking.order.tolist()
     relevance: list[float] = ranking.relevance.tolist()
-    first = [p for p in positions if (pool.memories[p].bank_id, pool.memories[p].id) in pool.pinned]
-    relevant = takewhile(lambda position: relevance[position] >= least, positions)
-    for position in chain(first, relevant):
+    pinned = [
+        p for p in positions if (pool.memories[p].bank_id, pool.memories[p].id) in pool.pinned
+    ]
+    relevant = takewhile(lambda position: relevance[position] >= least_relevance, positions)
+    for position in chain(pinned, relevant):
         memory = pool.memories[position]
         key = (memory.bank_id, memory.fingerprint)
         if key not in seen:
@@ -229,13 +243,13 @@ def _in_order(pool: Pool, ranking: Ranking, least: float) -> list[int]:
 
 @dataclass(slots=True)
 class _LazyMemoryReader:
-    """Iterates over the memories of a pool in order, reading the store as far as it is used.
+    """Iterates over the memories of a pool in order; reads the store in batches, on demand.
 
     Attributes:
         order: positions in the pool, best first.
-        ahead: number of the best that are read at once.
+        prefetch: number of the best memories in the first batch.
         read: position and memory of each one read, in order.
-        lost: bank to ids of those that could not be read.
+        unread_ids: ids that could not be read, by bank.
     """
 
     deps: RecallDependencies
@@ -245,26 +259,29 @@ class _LazyMemoryReader:
     order: Sequence[int]
     prefetch: int
     read: list[tuple[int, Memory]] = field(default_factory=list)
-    lost: dict[str, list[str]] = field(default_factory=dict)
+    unread_ids: dict[str, list[str]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Memory]:
-        further = range(self.prefetch, len(self.order), packing.READ_AHEAD)
-        for start, size in ((0, self.prefetch), *((each, packing.READ_AHEAD) for each in further)):
-            prefetch = self.order[start : start + size]
-            found = _memories(self.deps, self.banks, self.pool, prefetch)
-            for candidate in (self.pool.memories[p] for p in prefetch if p not in found):
-                self.lost.setdefault(candidate.bank_id, []).append(candidate.id)
-            for position, memory in found.items():
+        batch_starts = range(self.prefetch, len(self.order), packing.READ_AHEAD)
+        for start, size in (
+            (0, self.prefetch),
+            *((start_of_batch, packing.READ_AHEAD) for start_of_batch in batch_starts),
+        ):
+            positions = self.order[start : start + size]
+            memories = _read_memories(self.deps, self.banks, self.pool, positions)
+            for candidate in (self.pool.memories[p] for p in positions if p not in memories):
+                self.unread_ids.setdefault(candidate.bank_id, []).append(candidate.id)
+            for position, memory in memories.items():
                 self.read.append((position, memory))
                 yield memory
 
     def recalled(self, index: int, line: str, tokens: int) -> Recalled:
         """Return the memory read at `index`, with its scores in the pool and the ranking."""
         position, memory = self.read[index]
-        found = self.pool.arms.get(position, ())
-        arms = tuple(self._with_texts(score, memory.bank_id) for score in found)
+        arm_scores = self.pool.arms.get(position, ())
+        arms = tuple(self._with_texts(score, memory.bank_id) for score in arm_scores)
         shared_name = self.ranking.shared_names.get(position)
-        decided = deciding(self.ranking.lifts(position), shared_name, index + 1)
+        signal_reasons = deciding(self.ranking.lifts(position), shared_name, index + 1)
         return Recalled(
             memory=memory,
             rank=index + 1,
@@ -275,11 +292,11 @@ class _LazyMemoryReader:
             tokens=tokens,
             arms=arms,
             signals=self.ranking.signals(position),
-            reasons=(*decided, *(arm.reason for arm in arms)),
+            reasons=(*signal_reasons, *(arm.reason for arm in arms)),
         )
 
     def _with_texts(self, score: ArmScore, bank_id: str) -> ArmScore:
-        """Return an arm's score with the texts of the memories on its path, if they were ranked."""
+        """Return an arm's score, its path completed with the texts of the memories in the pool."""
         if not score.path:
             return score
         memories, steps = self.pool.memories, []
@@ -294,26 +311,26 @@ class _LazyMemoryReader:
 def _unreadable(
     deps: RecallDependencies, pool: Pool, reader: _LazyMemoryReader
 ) -> Iterator[Failure]:
-    """Yield a failure for each memory that could not be read, and still exists."""
-    lost = dict.fromkeys(pool.unreadable)
-    for bank_id, ids in reader.lost.items():
-        lost |= dict.fromkeys(existing(deps.graph, bank_id, ids))
-    for bank_id, id in lost:
+    """Yield a failure for each memory that could not be read although it still exists."""
+    missing = dict.fromkeys(pool.unreadable)
+    for bank_id, ids in reader.unread_ids.items():
+        missing |= dict.fromkeys(existing(deps.graph, bank_id, ids))
+    for bank_id, id in missing:
         yield Failure(f"memory {id}", unreadable_error(bank_id, id))
 
 
-def _memories(
+def _read_memories(
     deps: RecallDependencies, banks: Sequence[StoredBank], pool: Pool, positions: Sequence[int]
 ) -> dict[int, Memory]:
-    """Read the memories at these positions of the pool, in that order, less those deleted since."""
+    """Read the memories at positions of the pool, in this order, without those deleted since."""
     read: dict[tuple[str, str], Memory] = {}
     for bank in banks:
         id = bank.bank.id
-        wanted = [m.id for m in map(pool.memories.__getitem__, positions) if m.bank_id == id]
+        ids = [m.id for m in map(pool.memories.__getitem__, positions) if m.bank_id == id]
         load = partial(deps.graph.read, id, MEMORY)
-        for memory in deps.memories.read(bank, wanted, load).values():
+        for memory in deps.memories.read(bank, ids, load).values():
             # The cached memory's metadata may be changed by whoever gets it: give out a copy.
-            own = replace(memory, metadata=dict(memory.metadata)) if memory.metadata else memory
-            read[id, memory.id] = own
+            copied = replace(memory, metadata=dict(memory.metadata)) if memory.metadata else memory
+            read[id, memory.id] = copied
     keys = {p: (pool.memories[p].bank_id, pool.memories[p].id) for p in positions}
     return {p: read[key] for p, key in keys.items() if key in read}

@@ -49,15 +49,15 @@ class Pool:
     """Candidates of one bank or several.
 
     Attributes:
-        memories: the memories scored: a small bank in the order of storing; else the best fused
-            score first, then neighbours that no arm found.
+        memories: the memories scored. Of a small bank all, in storing order; else the hits by
+            descending fused score, then neighbours that no arm found.
         fused: reciprocal rank fusion score of each; 0 for a neighbour.
         arms: rank, score and reason in the arms of each that an arm found, by position.
-        around: positions in the pool of the neighbours at `OFFSETS` of each, -1 where there is
+        neighbours: positions in the pool of the neighbours at `OFFSETS` of each, -1 where there is
             none; shape (memories, offsets).
         stats: term statistics of the banks searched, added up, for BM25.
-        named: ids of the entities that the question names.
-        entity_words: words of all that these entities are called, normalised.
+        query_entity_ids: ids of the entities that the question names.
+        entity_words: normalised words of the names and aliases of these entities.
         unreadable: bank and id of memories that exist and could not be read.
         pinned: bank and id of the pinned memories, if they are to come first.
     """
@@ -65,9 +65,9 @@ class Pool:
     memories: Candidates
     fused: NDArray[np.float64]
     arms: Mapping[int, tuple[ArmScore, ...]]
-    around: NDArray[np.intp]
+    neighbours: NDArray[np.intp]
     stats: LexemeStats
-    named: frozenset[str]
+    query_entity_ids: frozenset[str]
     entity_words: frozenset[str] = frozenset()
     unreadable: tuple[tuple[str, str], ...] = ()
     pinned: frozenset[tuple[str, str]] = frozenset()
@@ -78,75 +78,80 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class WholeBank:
-    """All memories of a bank that pass a filter: their ids, and those of them that can be read."""
+    """All memories of a bank that pass a filter: every id, and the memories that could be read."""
 
     ids: Sequence[str]
     memories: Candidates
 
 
 def read_whole_bank(
-    request: BankSearch, everything: Callable[[], list[str] | None] | None, kept: CandidateCache
+    request: BankSearch, find_all: Callable[[], list[str] | None] | None, cache: CandidateCache
 ) -> WholeBank | None:
-    """Return all memories that pass, or None if `everything` is None or returns None."""
-    ids = None if everything is None else everything()
+    """Return all memories that pass the filter, or None if `find_all` is None or returns None."""
+    ids = None if find_all is None else find_all()
     if ids is None:
         return None
-    return WholeBank(ids, kept.all_of(request.bank, ids, partial(_load, request)))
+    return WholeBank(ids, cache.all_of(request.bank, ids, partial(_load, request)))
 
 
 def gather(
     request: BankSearch,
     rankings: Mapping[Arm, Sequence[ArmHit]],
-    named: Sequence[str],
+    query_entity_ids: Sequence[str],
     rrf_k: int,
-    kept: CandidateCache,
-    whole: WholeBank | None,
+    cache: CandidateCache,
+    whole_bank: WholeBank | None,
     failures: list[Failure],
     *,
     pinned: bool = False,
 ) -> Pool:
-    """Fuse the arms' rankings, and load the best and what else may hold the answer.
+    """Fuse the arms' rankings and load the best memories, their neighbours and pinned ones.
 
     Args:
         request: the question and the bank.
         rankings: hits of each arm, best first.
-        named: ids of the entities that the question names.
+        query_entity_ids: ids of the entities that the question names.
         rrf_k: constant of reciprocal rank fusion.
-        kept: cache of candidates.
-        whole: all memories that pass; if it is None, as for a bank of more than `Depth.whole`,
-            the best and their neighbours are loaded.
+        cache: cache of candidates.
+        whole_bank: all memories that pass the filter; None for a bank above `Depth.whole_bank`
+            memories, of which only the best and their neighbours are loaded.
         failures: gets the reason if the neighbours cannot be read in time; the pool has none then.
         pinned: load the pinned memories that pass the filter too.
     """
-    fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
-    chosen = list(fused)[: request.depth.pool]
-    beside = _neighbours(request, chosen[:LOOKUP_HITS], failures)
+    fused = reciprocal_rank_fusion(_eligible_ids(request.depth.hits, rankings), rrf_k)
+    best_ids = list(fused)[: request.depth.pool]
+    neighbours = _neighbours(request, best_ids[:LOOKUP_HITS], failures)
     only_pinned = replace(request.filter, pinned=True)
-    first = request.graph.find_ids(request.bank_id, only_pinned, NO_LIMIT) if pinned else ()
-    first = first or ()
-    if whole is None:
-        ids: Sequence[str] = list(dict.fromkeys([*chosen, *_beside(chosen, beside), *first]))
+    pinned_ids = request.graph.find_ids(request.bank_id, only_pinned, NO_LIMIT) if pinned else ()
+    pinned_ids = pinned_ids or ()
+    if whole_bank is None:
+        ids: Sequence[str] = list(
+            dict.fromkeys([*best_ids, *_new_neighbours(best_ids, neighbours), *pinned_ids])
+        )
         load = partial(_load, request)
-        memories = Candidates(kept.single.read(request.bank, ids, load).values())
+        memories = Candidates(cache.single.read(request.bank, ids, load).values())
     else:
-        ids, memories = whole.ids, whole.memories
-    lost = {*ids}.difference(memory.id for memory in memories) if len(memories) < len(ids) else ()
+        ids, memories = whole_bank.ids, whole_bank.memories
+    unread = {*ids}.difference(memory.id for memory in memories) if len(memories) < len(ids) else ()
     return Pool(
         memories=memories,
-        fused=_aligned(memories, fused),
+        fused=_fused_scores(memories, fused),
         arms=_arm_scores(memories, rankings),
-        around=_around(memories, beside),
+        neighbours=_neighbour_positions(memories, neighbours),
         stats=request.stats,
-        named=frozenset(named),
-        unreadable=existing(request.graph, request.bank_id, lost),
-        pinned=frozenset((request.bank_id, id) for id in first),
+        query_entity_ids=frozenset(query_entity_ids),
+        unreadable=existing(request.graph, request.bank_id, unread),
+        pinned=frozenset((request.bank_id, id) for id in pinned_ids),
     )
 
 
 def _neighbours(
     request: BankSearch, ids: Sequence[str], failures: list[Failure]
 ) -> list[Neighbour]:
-    """Return the neighbours of memories; in a small bank they are known already."""
+    """Return the neighbours of memories, from the cached layout if the bank is small.
+
+    A store that is late costs the neighbours and not the recall: `failures` gets the error.
+    """
     distance, filter = max(OFFSETS), request.filter
     try:
         layout = None if request.layout is None else request.layout()
@@ -159,9 +164,9 @@ def _neighbours(
 
 
 def existing(graph: GraphStore, bank_id: str, ids: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """Return bank and id of those of the memories that exist; the others were deleted meanwhile."""
-    held = graph.filter_ids(bank_id, sorted(ids), EVERYTHING) if ids else ()
-    return tuple((bank_id, id) for id in sorted(held))
+    """Return bank and id of the memories that still exist; the others have been deleted."""
+    existing_ids = graph.filter_ids(bank_id, sorted(ids), EVERYTHING) if ids else ()
+    return tuple((bank_id, id) for id in sorted(existing_ids))
 
 
 def join(pools: Sequence[Pool]) -> Pool:
@@ -183,38 +188,40 @@ def join(pools: Sequence[Pool]) -> Pool:
             for pool, start in zip(pools, starts.tolist(), strict=True)
             for position, arms in pool.arms.items()
         },
-        around=np.concatenate(
+        neighbours=np.concatenate(
             [
-                np.where(pool.around < 0, -1, pool.around + start)
+                np.where(pool.neighbours < 0, -1, pool.neighbours + start)
                 for pool, start in zip(pools, starts, strict=True)
             ]
         ),
         stats=LexemeStats(documents, length / documents if documents else 0.0, frequency),
-        named=frozenset().union(*(pool.named for pool in pools)),
+        query_entity_ids=frozenset().union(*(pool.query_entity_ids for pool in pools)),
         entity_words=frozenset().union(*(pool.entity_words for pool in pools)),
         unreadable=tuple(chain.from_iterable(pool.unreadable for pool in pools)),
         pinned=frozenset().union(*(pool.pinned for pool in pools)),
     )
 
 
-def _beside(chosen: Sequence[str], beside: Sequence[Neighbour]) -> list[str]:
-    """Return the neighbours of the best that are not chosen yet."""
-    known, first = set(chosen), set(chosen[:SURROUNDINGS])
-    joining = (n.neighbour_id for n in beside if n.memory_id in first)
-    return [memory_id for memory_id in dict.fromkeys(joining) if memory_id not in known]
+def _new_neighbours(best_ids: Sequence[str], neighbours: Sequence[Neighbour]) -> list[str]:
+    """Return the neighbours of the `SURROUNDINGS` best memories that are not among the best."""
+    known, head = set(best_ids), set(best_ids[:SURROUNDINGS])
+    neighbour_ids = (n.neighbour_id for n in neighbours if n.memory_id in head)
+    return [memory_id for memory_id in dict.fromkeys(neighbour_ids) if memory_id not in known]
 
 
 def _load(request: BankSearch, ids: Sequence[str]) -> dict[str, Candidate]:
     return request.graph.read(request.bank_id, CANDIDATE, ids)
 
 
-def _joining(hits: int, rankings: Mapping[Arm, Sequence[ArmHit]]) -> list[list[str]]:
-    """Return the ids of the hits of each arm that may join the pool."""
-    most = {Arm.TEMPORAL: round(hits * TEMPORAL_SHARE)} if len(rankings) > 1 else {}
-    return [[hit.memory_id for hit in ranked[: most.get(arm)]] for arm, ranked in rankings.items()]
+def _eligible_ids(hits: int, rankings: Mapping[Arm, Sequence[ArmHit]]) -> list[list[str]]:
+    """Return the ids of each arm's hits that may join the pool; few of the temporal arm's."""
+    limits = {Arm.TEMPORAL: round(hits * TEMPORAL_SHARE)} if len(rankings) > 1 else {}
+    return [
+        [hit.memory_id for hit in ranked[: limits.get(arm)]] for arm, ranked in rankings.items()
+    ]
 
 
-def _aligned(memories: Candidates, fused: Mapping[str, float]) -> NDArray[np.float64]:
+def _fused_scores(memories: Candidates, fused: Mapping[str, float]) -> NDArray[np.float64]:
     position = memories.positions
     scores = np.zeros(len(memories))
     for memory_id, score in fused.items():
@@ -223,15 +230,16 @@ def _aligned(memories: Candidates, fused: Mapping[str, float]) -> NDArray[np.flo
     return scores
 
 
-def _around(memories: Candidates, beside: Sequence[Neighbour]) -> NDArray[np.intp]:
+def _neighbour_positions(memories: Candidates, neighbours: Sequence[Neighbour]) -> NDArray[np.intp]:
     position = memories.positions
     column = {offset: index for index, offset in enumerate(OFFSETS)}
-    around = np.full((len(memories), len(OFFSETS)), -1, dtype=np.intp)
-    for memory_id, neighbour_id, offset in beside:
+    positions = np.full((len(memories), len(OFFSETS)), -1, dtype=np.intp)
+    for memory_id, neighbour_id, offset in neighbours:
         if neighbour_id in position and memory_id in position:
-            here, there = position[memory_id], position[neighbour_id]
-            around[here, column[offset]], around[there, column[-offset]] = there, here
-    return around
+            row, neighbour_row = position[memory_id], position[neighbour_id]
+            positions[row, column[offset]] = neighbour_row
+            positions[neighbour_row, column[-offset]] = row
+    return positions
 
 
 def _arm_scores(
@@ -243,4 +251,4 @@ def _arm_scores(
         for rank, (memory_id, score, reason, path) in enumerate(hits, start=1):
             if memory_id in position:
                 scores[position[memory_id]].append(ArmScore(arm, rank, score, reason, path))
-    return {index: tuple(found) for index, found in scores.items()}
+    return {index: tuple(arm_scores) for index, arm_scores in scores.items()}

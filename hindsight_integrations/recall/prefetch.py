@@ -1,4 +1,4 @@
-"""The reads that a recall begins with, in one bank."""
+"""Prefetching: the first reads of a recall in one bank, run concurrently."""
 
 from __future__ import annotations
 
@@ -17,53 +17,55 @@ from hindsight_integrations.stores.base import LexemeStats, MemoryFilter, Stored
 
 @dataclass(frozen=True, slots=True)
 class Prefetched:
-    """Reads of one bank that need not wait for each other: on servers each is a round trip.
+    """Results of the reads of one bank that run concurrently: on servers each is a round trip.
 
     Attributes:
-        bank: as it is now.
-        spoken: the entities that the question names.
-        given: those that the request asks for, by what it calls them.
-        filter: the filter of the request, with the ids of those.
+        bank: the bank at its current version.
+        query_entities: the entities that the question names.
+        filter_entities: the entities of the request's filter, by the name or id given.
+        filter: the filter of the request, with the ids of `filter_entities`.
         stats: term statistics for the question.
-        everything: returns all memories that pass, or None if they are many; None if not read.
+        find_all: returns the ids of all memories that pass the filter, or None if they are too
+            many to be ranked whole; None if not read.
         layout: returns the layout of the bank, or None if it is big; None if not read.
-        near: what the index is asked for the semantic arm; None if it does not run, or if the bank
-            is known to be so small that all of its vectors are read.
+        index_hits: returns the index's hits for the semantic arm; None if the arm does not run, or
+            if the bank is so small that all of its vectors are read.
     """
 
     bank: StoredBank
-    spoken: list[Entity]
-    given: Mapping[str, Entity]
+    query_entities: list[Entity]
+    filter_entities: Mapping[str, Entity]
     filter: MemoryFilter
     stats: LexemeStats
-    everything: Callable[[], list[str] | None] | None
+    find_all: Callable[[], list[str] | None] | None
     layout: Callable[[], Layout | None] | None
-    near: Callable[[], list[tuple[str, float]]] | None
+    index_hits: Callable[[], list[tuple[str, float]]] | None
 
 
 @dataclass(frozen=True, slots=True)
 class PendingReads:
-    """Reads of one bank that need nothing of the question but its words, as they go on.
+    """Running reads of one bank that need only the words of the question, not its vector.
 
     Attributes:
-        bank: as it was read before.
-        given: the entities that the request asks for, by what it calls them.
-        filter: the filter of the request, with the ids of those.
-        confirmed: returns the bank as it is now; None if `bank` is that.
-        counted: returns term statistics for the question.
-        everything: returns all memories that pass, or None if they are many; None if not read.
+        bank: the bank as last read, perhaps some time ago.
+        filter_entities: the entities of the request's filter, by the name or id given.
+        filter: the filter of the request, with the ids of `filter_entities`.
+        current_bank: returns the bank at its current version; None if `bank` is current.
+        term_stats: returns term statistics for the question.
+        find_all: returns the ids of all memories that pass the filter, or None if they are too
+            many to be ranked whole; None if not read.
         layout: returns the layout of the bank, or None if it is big; None if not read.
-        spoken: returns the entities that the question names.
+        query_entities: returns the entities that the question names.
     """
 
     bank: StoredBank
-    given: Mapping[str, Entity]
+    filter_entities: Mapping[str, Entity]
     filter: MemoryFilter
-    confirmed: Callable[[], StoredBank] | None
-    counted: Callable[[], LexemeStats]
-    everything: Callable[[], list[str] | None] | None
+    current_bank: Callable[[], StoredBank] | None
+    term_stats: Callable[[], LexemeStats]
+    find_all: Callable[[], list[str] | None] | None
     layout: Callable[[], Layout | None] | None
-    spoken: Callable[[], list[Entity]]
+    query_entities: Callable[[], list[Entity]]
 
 
 def start_reads(
@@ -73,37 +75,41 @@ def start_reads(
     lexemes: tuple[str, ...],
     current: Callable[[str], StoredBank] | None,
 ) -> PendingReads:
-    """Start the first reads of a bank, all at once: they go on while the question is embedded.
+    """Start the first reads of a bank concurrently; they run while the question is embedded.
 
     Args:
         deps: stores, models and settings.
         bank: the bank.
         request: the question.
         lexemes: of the question.
-        current: reads the bank as it is now, if `bank` is as it was read some time ago.
+        current: reads the bank's current version, if `bank` may be out of date.
     """
     graph, id = deps.graph, bank.bank.id
-    given: Mapping[str, Entity] = {}
+    filter_entities: Mapping[str, Entity] = {}
     if request.entities:  # every other read needs their ids
         bank, current = bank if current is None else current(id), None
-        given = entity.entities_called(graph, id, request.entities)
+        filter_entities = entity.entities_by_reference(graph, id, request.entities)
     # A name that the bank does not know stays as it is: as an id it admits nothing.
-    ids = tuple(given[name].id if name in given else name for name in request.entities)
+    ids = tuple(
+        filter_entities[name].id if name in filter_entities else name for name in request.entities
+    )
     filter = replace(request.filter, entity_ids=ids)
-    whole = DEPTHS[request.budget].whole
-    plain = ranks_whole_bank(request) and filter.is_plain
-    selected = ranks_whole_bank(request) and not plain
+    size_limit = DEPTHS[request.budget].whole_bank
+    reads_layout = ranks_whole_bank(request) and filter.is_plain
+    finds_all = ranks_whole_bank(request) and not reads_layout
     return PendingReads(
         bank=bank,
-        given=given,
+        filter_entities=filter_entities,
         filter=filter,
-        confirmed=None if current is None else deps.alongside(partial(current, id)),
-        counted=deps.alongside(partial(graph.lexeme_stats, id, lexemes)),
-        layout=deps.alongside(partial(deps.layouts.read, graph, bank, whole)) if plain else None,
-        everything=(
-            deps.alongside(partial(graph.find_ids, id, filter, whole)) if selected else None
+        current_bank=None if current is None else deps.alongside(partial(current, id)),
+        term_stats=deps.alongside(partial(graph.lexeme_stats, id, lexemes)),
+        layout=deps.alongside(partial(deps.layouts.read, graph, bank, size_limit))
+        if reads_layout
+        else None,
+        find_all=(
+            deps.alongside(partial(graph.find_ids, id, filter, size_limit)) if finds_all else None
         ),
-        spoken=deps.alongside(partial(entity.query_entities, graph, id, request.query)),
+        query_entities=deps.alongside(partial(entity.query_entities, graph, id, request.query)),
     )
 
 
@@ -112,66 +118,79 @@ def finish_reads(
     pending: PendingReads,
     request: RecallRequest,
     question: Question,
-    by_meaning: bool,
+    asks_index: bool,
 ) -> Prefetched:
-    """Return what was started to be read of a bank, and what the vector index holds.
+    """Wait for the pending reads of a bank, and start the query of its vector index.
 
     Args:
         deps: stores, models and settings.
         pending: the reads.
-        request: the question.
-        question: the question as it was read.
-        by_meaning: ask the vector index too.
+        request: the request.
+        question: the question, embedded if that was possible.
+        asks_index: also query the vector index, for the semantic arm.
     """
-    bank, depth, near = pending.bank, DEPTHS[request.budget], None
-    is_small = ranks_whole_bank(request) and deps.layouts.known(bank) <= depth.whole
-    if by_meaning and not is_small:  # of a small bank all vectors are read
-        most = semantic.fetched(pending.filter, request.arm_limits.get(Arm.SEMANTIC, depth.hits))
-        near = deps.alongside(partial(deps.index.query, bank.key, question.vector, most))
-    now = bank if pending.confirmed is None else pending.confirmed()
-    if now.key != bank.key:  # deleted and made again, or with another embedder
-        again = start_reads(deps, now, request, question.lexemes, None)
-        return finish_reads(deps, again, request, question, by_meaning)
-    stats, layout, everything = pending.counted(), pending.layout, pending.everything
+    bank, depth, index_hits = pending.bank, DEPTHS[request.budget], None
+    is_small = ranks_whole_bank(request) and deps.layouts.known_size(bank) <= depth.whole_bank
+    if asks_index and not is_small:  # of a small bank all vectors are read
+        most = semantic.index_limit(
+            pending.filter, request.arm_limits.get(Arm.SEMANTIC, depth.hits)
+        )
+        index_hits = deps.alongside(partial(deps.index.query, bank.key, question.vector, most))
+    current = bank if pending.current_bank is None else pending.current_bank()
+    if current.key != bank.key:  # deleted and made again, or with another embedder
+        restarted = start_reads(deps, current, request, question.lexemes, None)
+        return finish_reads(deps, restarted, request, question, asks_index)
+    stats, layout, find_all = pending.term_stats(), pending.layout, pending.find_all
     if layout is not None:
-        layout = _confirmed(deps, bank, now, stats, layout, depth.whole)
-        everything = partial(_alive, layout, pending.filter)
-    spoken = pending.spoken()
-    return Prefetched(now, spoken, pending.given, pending.filter, stats, everything, layout, near)
+        layout = _verified_layout(deps, bank, current, stats, layout, depth.whole_bank)
+        find_all = partial(_unexpired_ids, layout, pending.filter)
+    query_entities = pending.query_entities()
+    return Prefetched(
+        current,
+        query_entities,
+        pending.filter_entities,
+        pending.filter,
+        stats,
+        find_all,
+        layout,
+        index_hits,
+    )
 
 
-def _confirmed(
+def _verified_layout(
     deps: RecallDependencies,
     before: StoredBank,
     now: StoredBank,
     stats: LexemeStats,
-    read: Callable[[], Layout | None],
-    most: int,
+    read_layout: Callable[[], Layout | None],
+    size_limit: int,
 ) -> Callable[[], Layout | None]:
-    """Return what returns a layout that holds, read once more if it does not.
+    """Return a function that returns a current layout, reading it again if it is outdated.
 
-    It does not if the bank had another version, or if it lacks a memory: one that was stored while
-    those after it were read.
+    A layout is outdated if it is of another version of the bank, or if it lacks a memory that was
+    stored while later ones were read.
     """
 
     @cache
-    def confirmed() -> Layout | None:
-        layout = read()
+    def verified() -> Layout | None:
+        layout = read_layout()
         if layout is None:
-            holds = stats.documents > most or now.version == before.version
+            is_current = stats.documents > size_limit or now.version == before.version
         else:
-            holds = now.version == before.version and len(layout.places) == stats.documents
-        if holds:
+            is_current = now.version == before.version and len(layout.places) == stats.documents
+        if is_current:
             return layout
         deps.layouts.forget(now)
-        return deps.layouts.read(deps.graph, now, most)
+        return deps.layouts.read(deps.graph, now, size_limit)
 
-    return confirmed
+    return verified
 
 
-def _alive(layout: Callable[[], Layout | None], filter: MemoryFilter) -> list[str] | None:
-    read = layout()
-    return None if read is None else read.alive(filter.now)
+def _unexpired_ids(
+    read_layout: Callable[[], Layout | None], filter: MemoryFilter
+) -> list[str] | None:
+    layout = read_layout()
+    return None if layout is None else layout.unexpired_ids(filter.now)
 
 
 def ranks_whole_bank(request: RecallRequest) -> bool:

@@ -230,61 +230,63 @@ def rank(
     lexical = _bm25(pool, question)
     dialogue = pool.memories.in_dialogue
     table.add("meaning", dense, (1.0 - dialogue) * weights.meaning * dense)
-    rare = math.log(2 + pool.stats.documents)
+    log_documents = math.log(2 + pool.stats.documents)
     if asks_for_advice(question.text):
-        # Its words are of a plan, and seldom of what bears on that.
+        # The words of a request describe a plan, which relevant memories seldom mention.
         lasting_fact = pool.memories.lasting_fact
         table.add("lasting fact", lasting_fact, weights.lasting_fact * lasting_fact)
     else:
-        table.add("terms", lexical, weights.terms * lexical / rare)
-    fit = date_fit(pool, question)
-    table.add("date", fit, weights.date * fit)
-    _add_conversation(table, pool, question, dense, lexical, fit, weights)
+        table.add("terms", lexical, weights.terms * lexical / log_documents)
+    date_fits = date_fit(pool, question)
+    table.add("date", date_fits, weights.date * date_fits)
+    _add_conversation(table, pool, question, dense, lexical, date_fits, weights)
 
     similarity = dense
     if question.tokens is not None and len(question.tokens.ids):
-        first = np.argsort(-table.total, kind="stable")[:head]
+        head_positions = np.argsort(-table.total, kind="stable")[:head]
         importance = token_shares(question.tokens, pool.memories.tokens)
-        coverage = token_coverage(question.tokens, [pool.memories[i].interaction for i in first])
+        coverage = token_coverage(
+            question.tokens, [pool.memories[i].interaction for i in head_positions]
+        )
         interaction = coverage @ importance
-        extended = _extrapolate(interaction, first, dense, lexical)
+        extended = _extrapolate(interaction, head_positions, dense, lexical)
         similarity = (dense + extended) / 2
         factor = 1.0 + (IN_DIALOGUE - 1.0) * dialogue
         table.add("interaction", extended, factor * weights.interaction * extended)
-        _add_bridges(table, pool, weights, first, coverage, importance)
+        _add_bridges(table, pool, weights, head_positions, coverage, importance)
     else:
         _add_bridges(table, pool, weights, None, None, None)
     lengths = pool.memories.lengths
     table.add("length", lengths, weights.length * lengths)
     _add_events(table, pool, question)
-    _add_boosts(table, pool, question, fit)
+    _add_boosts(table, pool, question, date_fits)
     _add_feedback(table, pool, weights)
     _add_versions(table, pool, question)
     ranking = _with_context_last(table, pool)
     if calibration is None or question.tokens is None or not question.embedded:
         return ranking
     best = float(similarity[~pool.memories.context].max(initial=0.0))
-    hinted = bool(pool.named) or bool(fit.any())
+    hinted = bool(pool.query_entity_ids) or bool(date_fits.any())
     size, text = pool.stats.documents, question.text[:LANGUAGE_SHOWS]
     english = asks_in_english(text)
-    alike = size if english else min(size, IN_ANY_LANGUAGE)
+    calibrated_size = size if english else min(size, IN_ANY_LANGUAGE)
     unknown_name = english and signals.names_someone_unknown(text, pool)
-    enough = calibration.knows(best, alike, hinted=hinted, unknown_name=unknown_name)
+    is_similar = calibration.knows(best, calibrated_size, hinted=hinted, unknown_name=unknown_name)
     known = (
-        ((hinted or _has_words(question)) and enough)
+        ((hinted or _has_words(question)) and is_similar)
         or signals.asks_for_any_matter(question.text)
-        or _has_its_terms(pool, question, lexical)
+        or _has_question_terms(pool, question, lexical)
     )
     return replace(
         ranking,
-        relevance=_stating(pool, calibration.relevance(ranking.total, best, size)),
+        relevance=_statements_only(pool, calibration.relevance(ranking.total, best, size)),
         similarity=best,
         known=known,
     )
 
 
-def _has_its_terms(pool: Pool, question: Question, lexical: Scores) -> bool:
-    """Return True if a memory has the words of the question, weighted by rarity.
+def _has_question_terms(pool: Pool, question: Question, lexical: Scores) -> bool:
+    """Return True if a memory has most words of the question (`SAME_TERMS`), weighted by rarity.
 
     For a question without content words, like "And where are they?", it is always True: such a
     question cannot be judged by similarity.
@@ -300,8 +302,8 @@ def _has_words(question: Question) -> bool:
     return not spelt or any(letter.isalpha() for letter in spelt)
 
 
-def _stating(pool: Pool, relevance: Scores) -> Scores:
-    """Return the relevance, 0 for turns that state nothing; rounded, so `min_score` is exact."""
+def _statements_only(pool: Pool, relevance: Scores) -> Scores:
+    """Round relevance, so that `min_score` is exact; set it to 0 for turns that state nothing."""
     return np.where(pool.memories.context, 0.0, np.round(relevance, 6))
 
 
@@ -329,22 +331,26 @@ def rerank(
     """
     if not head:
         return ranking
-    first = np.array(list(head), dtype=np.intp)
+    head_positions = np.array(list(head), dtype=np.intp)
     try:
         scores = checked_scores(reranker, question.text, list(head.values()))
     except Exception as error:  # noqa: BLE001 - a reranker is foreign code; recall goes on without
         failure = Failure("reranker", error)
         return replace(ranking, failures=(*ranking.failures, failure))
-    position = np.empty(len(first))
-    position[np.argsort(-scores, kind="stable")] = np.arange(len(first))
-    lead = float(ranking.total.max()) - float(ranking.total.min()) + 1.0
+    position = np.empty(len(head_positions))
+    position[np.argsort(-scores, kind="stable")] = np.arange(len(head_positions))
+    spread = float(ranking.total.max()) - float(ranking.total.min()) + 1.0
     added = np.zeros(len(ranking.total))
-    added[first] = lead * (2.0 - position / len(first)) + ranking.total.max() - ranking.total[first]
-    value = np.zeros(len(ranking.total))
-    value[first] = scores
+    added[head_positions] = (
+        spread * (2.0 - position / len(head_positions))
+        + ranking.total.max()
+        - ranking.total[head_positions]
+    )
+    raw_scores = np.zeros(len(ranking.total))
+    raw_scores[head_positions] = scores
     total = ranking.total + added
     order = np.argsort(-total, kind="stable")
-    # What a foreign score means is not known: the probabilities of the places stay.
+    # The scale of a foreign score is unknown, so each rank keeps its probability.
     relevance = np.empty(len(order))
     relevance[order] = ranking.relevance[ranking.order]
     return replace(
@@ -353,7 +359,7 @@ def rerank(
         total=total,
         relevance=relevance,
         names=(*ranking.names, f"reranker {reranker.id}"),
-        values=np.column_stack([ranking.values, value]),
+        values=np.column_stack([ranking.values, raw_scores]),
         contributions=np.column_stack([ranking.contributions, added]),
     )
 
@@ -387,7 +393,7 @@ def _add_conversation(
     question: Question,
     dense: Scores,
     lexical: Scores,
-    fit: Scores,
+    date_fits: Scores,
     weights: Weights,
 ) -> None:
     own_words = pool.memories.own_words
@@ -401,8 +407,8 @@ def _add_conversation(
     table.add("second neighbours", far, share * weights.second_neighbours * far)
     session = standardise(signals.session(pool, question.lexemes, dense))
     if any(window.firm for window in question.windows):
-        # A session outside the time asked for lends its turns nothing, whatever it was about.
-        session = np.where(session > 0, session * fit, session)
+        # The topic of a session outside the time asked for must not raise its turns.
+        session = np.where(session > 0, session * date_fits, session)
     table.add("session", session, share * weights.session * session)
     information = pool.memories.information
     table.add("information", information, share * weights.information * information)
@@ -418,7 +424,7 @@ def _add_bridges(
     table: _SignalTable,
     pool: Pool,
     weights: Weights,
-    first: NDArray[np.intp] | None,
+    head_positions: NDArray[np.intp] | None,
     coverage: NDArray[np.float32] | None,
     importance: NDArray[np.float64] | None,
 ) -> None:
@@ -426,42 +432,44 @@ def _add_bridges(
     graph = entity_graph(pool)
     if not graph.names or not linking:
         return
-    so_far = table.total
-    gain, due = shared_entity_boost(graph, so_far)
-    table.shared_names = {p: graph.names[due[p]] for p in np.flatnonzero(gain).tolist()}
+    totals = table.total
+    gain, sharing_entities = shared_entity_boost(graph, totals)
+    table.shared_names = {
+        p: graph.names[sharing_entities[p]] for p in np.flatnonzero(gain).tolist()
+    }
     table.add("shared name", gain, linking * weights.shared_name * gain)
     strength = linking * graph.strength
     if not strength:
         return
-    flow = personalised_pagerank(graph, so_far)
-    spread = standardise(np.log(over_max(flow) + FLOW_FLOOR))
-    table.add("pagerank", flow, strength * weights.pagerank * spread)
-    if first is None or coverage is None or importance is None:
+    rank_flow = personalised_pagerank(graph, totals)
+    spread = standardise(np.log(over_max(rank_flow) + FLOW_FLOOR))
+    table.add("pagerank", rank_flow, strength * weights.pagerank * spread)
+    if head_positions is None or coverage is None or importance is None:
         return
-    best = np.argsort(-so_far[first], kind="stable")[:SOURCES]
+    best = np.argsort(-totals[head_positions], kind="stable")[:SOURCES]
     missing = importance * np.clip(1.0 - coverage[best].max(axis=0), 0.0, None)
     residual = np.zeros(len(pool))
     if missing.sum() > 0:
-        residual[first] = standardise(coverage @ (missing / missing.sum()))
+        residual[head_positions] = standardise(coverage @ (missing / missing.sum()))
     table.add("residual", residual, strength * weights.residual * residual)
 
 
 def _add_events(table: _SignalTable, pool: Pool, question: Question) -> None:
-    """Raise the memory of the event that the question refers to: an answer needs its time."""
+    """Raise the memory of an event that the question refers to, as the answer needs its time."""
     if not question.events:
         return
-    told = np.array([float(memory.id in question.events) for memory in pool.memories])
+    tells_event = np.array([float(memory.id in question.events) for memory in pool.memories])
     rise = EVENT_RISE * (float(table.total.max()) - table.total)
-    table.add("event", told, told * rise)
+    table.add("event", tells_event, tells_event * rise)
 
 
-def _add_boosts(table: _SignalTable, pool: Pool, question: Question, fit: Scores) -> None:
+def _add_boosts(table: _SignalTable, pool: Pool, question: Question, date_fits: Scores) -> None:
     recency = signals.recency_boost(question.asked_at.timestamp() - pool.memories.mentioned)
     table.add("recency boost", recency, np.log(recency))
     proof = signals.proof_boost(pool.memories.proofs)
     table.add("proof boost", proof, np.log(proof))
     if question.windows:
-        temporal = signals.temporal_boost(fit)
+        temporal = signals.temporal_boost(date_fits)
         table.add("temporal boost", temporal, np.log(temporal))
 
 
@@ -469,21 +477,21 @@ def _add_feedback(table: _SignalTable, pool: Pool, weights: Weights) -> None:
     """Lower each memory below the best hits by its distance to them, relative to the nearest."""
     stating = np.flatnonzero(~pool.memories.context)
     order = stating[np.argsort(-table.total[stating], kind="stable")]
-    best, rest = order[:FEEDBACK_HITS], order[FEEDBACK_HITS:]
+    best, others = order[:FEEDBACK_HITS], order[FEEDBACK_HITS:]
     share = 1.0 - pool.memories.own_share
-    if not len(rest) or not share:
+    if not len(others) or not share:
         return
     vectors = pool.memories.vectors
     centre = vectors[best].sum(axis=0, dtype=np.float64)
     length = float(np.linalg.norm(centre))
     similarity = vectors @ (centre / length) if length else np.zeros(len(pool))
-    fall = np.zeros(len(pool))
-    fall[rest] = similarity[rest] - similarity[rest].max()
-    table.add("feedback", similarity, share * weights.feedback * fall)
+    penalty = np.zeros(len(pool))
+    penalty[others] = similarity[others] - similarity[others].max()
+    table.add("feedback", similarity, share * weights.feedback * penalty)
 
 
 def _add_versions(table: _SignalTable, pool: Pool, question: Question) -> None:
-    """Put the newer of two versions of a statement first, for a question about the present."""
+    """Rank the newer of two versions of a statement first, for a question about the present."""
     text = question.text[:LANGUAGE_SHOWS]
     if question.windows or question.events or not asks_for_the_present(text):
         return
@@ -511,18 +519,18 @@ def _with_context_last(table: _SignalTable, pool: Pool) -> Ranking:
             "states nothing", context.astype(np.float64), np.where(context, -max(drop, 0.0), 0.0)
         )
     ranking = table.ranking()
-    return replace(ranking, relevance=_stating(pool, ranking.relevance))
+    return replace(ranking, relevance=_statements_only(pool, ranking.relevance))
 
 
 def _extrapolate(
-    head_scores: Scores, first: NDArray[np.intp], dense: Scores, lexical: Scores
+    head_scores: Scores, head_positions: NDArray[np.intp], dense: Scores, lexical: Scores
 ) -> Scores:
     """Return late interaction scores for the whole pool, given those of the head.
 
     The others are predicted from cheaper scores by least squares over the head.
     """
-    cheap = np.column_stack([np.ones(len(dense)), dense, lexical])
-    coefficients, *_ = np.linalg.lstsq(cheap[first], head_scores, rcond=None)
-    extended = np.asarray(cheap @ coefficients, dtype=np.float64)
-    extended[first] = head_scores
+    features = np.column_stack([np.ones(len(dense)), dense, lexical])
+    coefficients, *_ = np.linalg.lstsq(features[head_positions], head_scores, rcond=None)
+    extended = np.asarray(features @ coefficients, dtype=np.float64)
+    extended[head_positions] = head_scores
     return extended

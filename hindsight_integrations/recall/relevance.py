@@ -1,8 +1,7 @@
 """Probability that a memory belongs to the answer, from the totals of the ranking.
 
-The totals are sums of signals in the manner of log-likelihoods: what share of the likelihood of
-the whole pool a memory holds tells how far it leads. How like the question the best one is tells
-whether the bank knows of the matter at all.
+The totals behave like log-likelihoods: a memory's softmax share of the pool says how far it leads.
+The similarity of the best memory to the question says if the bank knows the answer at all.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ class Calibration:
         similarity: coefficient of the best memory's similarity to the question, 0 to 1.
         size: coefficient of the logarithm of the number of memories in the bank.
         intercept: constant term.
-        least: pairs of bank size and minimum similarity, in ascending order. If the best memory is
-            less similar to the question, the bank does not know the answer. Between the sizes the
-            minimum is interpolated over the logarithm of the size, like the similarity of random
-            hits.
+        minimum_similarity: pairs of bank size and minimum similarity, in ascending order. If the
+            best memory is less similar to the question, the bank does not know the answer. Between
+            the sizes the minimum is interpolated over the logarithm of the size, like the
+            similarity of random hits.
         hint: reduction of the minimum if the question names an entity or a time of the bank.
         unknown_name: increase of the minimum if the question has a name that no memory has,
             whatever else it names; 0 to ignore such names.
@@ -44,7 +43,7 @@ class Calibration:
     similarity: float
     size: float
     intercept: float
-    least: tuple[tuple[int, float], ...]
+    minimum_similarity: tuple[tuple[int, float], ...]
     hint: float
     unknown_name: float = 0.0
 
@@ -70,21 +69,26 @@ class Calibration:
             hinted: True if the question names an entity or a time of the bank.
             unknown_name: True if the question has a name of which no memory has a word.
         """
-        sizes, least = zip(*self.least, strict=True)
-        needed = np.interp(math.log(max(documents, 1)), np.log(sizes), least)
+        sizes, minima = zip(*self.minimum_similarity, strict=True)
+        required = np.interp(math.log(max(documents, 1)), np.log(sizes), minima)
         if unknown_name and self.unknown_name:
-            needed += self.unknown_name
+            required += self.unknown_name
         elif hinted:
-            needed -= self.hint
-        return bool(similarity >= needed)
+            required -= self.hint
+        return bool(similarity >= required)
 
 
-PUBLISHED = Calibration(0.916, 6.57, -0.297, -1.51, least=((1, 0.18), (100, 0.25)), hint=math.inf)
+PUBLISHED = Calibration(
+    0.916, 6.57, -0.297, -1.51, minimum_similarity=((1, 0.18), (100, 0.25)), hint=math.inf
+)
 """Calibration for the published all-MiniLM-L6-v2. Its error has not been measured since the ranking
 weights changed."""
 
 BUNDLED = replace(
-    PUBLISHED, least=((1, 0.18), (100, 0.27), (1_000, 0.38)), hint=0.05, unknown_name=0.05
+    PUBLISHED,
+    minimum_similarity=((1, 0.18), (100, 0.27), (1_000, 0.38)),
+    hint=0.05,
+    unknown_name=0.05,
 )
 """Calibration for the default model; its error is 0.002 to 0.009 on each development set.
 

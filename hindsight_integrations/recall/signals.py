@@ -83,35 +83,35 @@ def surroundings(pool: Pool, lexical: Scores, dense: Scores) -> tuple[Scores, Sc
     """Return the similarity to the question of the turns one and two positions away."""
     near, far = np.zeros(len(pool)), np.zeros(len(pool))
     for column, offset in enumerate(OFFSETS):
-        neighbour = pool.around[:, column]
-        there = neighbour >= 0
+        neighbour = pool.neighbours[:, column]
+        exists = neighbour >= 0
         if offset in NEAR:
             by_terms, by_meaning = NEAR[offset]
-            near[there] += (
-                by_terms * lexical[neighbour[there]] + by_meaning * dense[neighbour[there]]
+            near[exists] += (
+                by_terms * lexical[neighbour[exists]] + by_meaning * dense[neighbour[exists]]
             )
         else:
-            far[there] += lexical[neighbour[there]] + dense[neighbour[there]]
+            far[exists] += lexical[neighbour[exists]] + dense[neighbour[exists]]
     speaking = pool.memories.speaking
     return near * speaking, far * speaking
 
 
 def session(pool: Pool, lexemes: tuple[str, ...], dense: Scores) -> Scores:
     """Return the fit of each turn's whole session: its BM25 and best cosines, standardised."""
-    speaking, of = pool.memories.speaking, pool.memories.sessions
-    sessions = int(of.max()) + 1
+    speaking, session_of = pool.memories.speaking, pool.memories.sessions
+    sessions = int(session_of.max()) + 1
     if not speaking.any() or sessions < 2:
         return np.zeros(len(pool))
-    by_similarity = np.lexsort((-dense, of))
-    starts = np.searchsorted(of[by_similarity], np.arange(sessions + 1))
+    by_similarity = np.lexsort((-dense, session_of))
+    starts = np.searchsorted(session_of[by_similarity], np.arange(sessions + 1))
     ends = np.minimum(starts[1:], starts[:-1] + BEST_OF_SESSION)
-    added = np.concatenate([[0.0], np.cumsum(dense[by_similarity])])
-    terms = pool.memories.terms.asked(lexemes).grouped(of, sessions)
+    cumulative = np.concatenate([[0.0], np.cumsum(dense[by_similarity])])
+    terms = pool.memories.terms.asked(lexemes).grouped(session_of, sessions)
     mean_length = float(terms.lengths.mean())
     by_terms = bm25(terms, pool.stats.frequency, pool.stats.documents, mean_length)
-    by_meaning = (added[ends] - added[starts[:-1]]) / (ends - starts[:-1])
-    together = standardise(by_terms) + standardise(by_meaning)
-    return np.asarray(together[of] * speaking)
+    by_meaning = (cumulative[ends] - cumulative[starts[:-1]]) / (ends - starts[:-1])
+    combined = standardise(by_terms) + standardise(by_meaning)
+    return np.asarray(combined[session_of] * speaking)
 
 
 def names_someone_unknown(text: str, pool: Pool) -> bool:
@@ -141,28 +141,28 @@ def speaker_named(pool: Pool, question: str) -> Scores:
     speakers = pool.memories.speaker_names
     first_names = {speaker.split()[0] for speaker in speakers}
     capitalised = {entity_norm(word) for word in _CAPITALISED.findall(question)} - first_names
-    named = []
+    candidates = []
     for speaker in speakers:
         name = speaker.split()[0]
-        sounding = [word for word in words if word in capitalised and sounds_same(word, name)]
-        meant = name if name in words else next(iter(sounding), None)
-        if meant is not None:
-            named.append((words.index(meant), speaker))
-    expected_speaker = _expected_speaker(words, sorted(named))
+        similar = [word for word in words if word in capitalised and sounds_same(word, name)]
+        matched = name if name in words else next(iter(similar), None)
+        if matched is not None:
+            candidates.append((words.index(matched), speaker))
+    expected_speaker = _expected_speaker(words, sorted(candidates))
     if expected_speaker is None:
         return np.zeros(len(pool))
     number = pool.memories.speakers.index(expected_speaker)
-    who = pool.memories.speaker_numbers
-    return np.asarray(who == who[number], dtype=np.float64)
+    speaker_numbers = pool.memories.speaker_numbers
+    return np.asarray(speaker_numbers == speaker_numbers[number], dtype=np.float64)
 
 
-def _expected_speaker(words: Sequence[str], named: Sequence[tuple[int, str]]) -> str | None:
+def _expected_speaker(words: Sequence[str], candidates: Sequence[tuple[int, str]]) -> str | None:
     """Return the named speaker who probably said what is asked for, if any.
 
-    `named` contains word indexes and speakers. If there are two, it is the one who acts: "What did
-    Ana recommend to Tom?", "What did Tom hear from Ana?"
+    `candidates` contains word indexes and speakers. If there are two, it is the one who acts: "What
+    did Ana recommend to Tom?", "What did Tom hear from Ana?"
     """
-    match named:
+    match candidates:
         case [(_, alone)]:
             return alone
         case [(first, acting), (second, other)] if first != second:
@@ -219,10 +219,14 @@ def answers(pool: Pool, lexical: Scores, dense: Scores) -> Scores:
 
     It is the square of the mean of both measures, 0 to 1, so that only close questions count.
     """
-    before = pool.around[:, OFFSETS.index(-1)]
-    who = pool.memories.speaker_numbers
-    replies = (before >= 0) & (pool.memories.asking[before] > 0) & (who[before] != who)
+    previous = pool.neighbours[:, OFFSETS.index(-1)]
+    speaker_numbers = pool.memories.speaker_numbers
+    replies = (
+        (previous >= 0)
+        & (pool.memories.asking[previous] > 0)
+        & (speaker_numbers[previous] != speaker_numbers)
+    )
     similarity = np.clip((lexical + dense) / 2, 0.0, 1.0)
     scores = np.zeros(len(pool))
-    scores[replies] = similarity[before[replies]] ** 2
+    scores[replies] = similarity[previous[replies]] ** 2
     return scores

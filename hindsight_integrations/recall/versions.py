@@ -12,10 +12,10 @@ from hindsight_integrations.recall.cache import Candidates
 from hindsight_integrations.recall.scaling import Scores
 
 VERSIONS = 20
-"""Best memories that are compared: what stands further down is seldom shown first."""
+"""Number of best memories that are compared: lower ones are seldom shown first."""
 
 SHARED = 0.5
-"""Share of the words of the longer one that two versions have in common, and cosine of the two."""
+"""Minimum share of the longer version's words that both have, and minimum cosine of the two."""
 
 LONGEST = 15
 """Most different words of a version: a longer text says more than one thing."""
@@ -54,9 +54,9 @@ def asks_for_the_present(question: str) -> bool:
 
 
 def newer_version_boost(
-    memories: Candidates, total: Scores, order: Sequence[int], asked: Collection[str]
+    memories: Candidates, total: Scores, order: Sequence[int], question_lexemes: Collection[str]
 ) -> dict[int, float]:
-    """Return by how much each newer version has to rise to stand before the older ones.
+    """Return how much to add to the total of each newer version to rank it above the older ones.
 
     Two memories are versions of one statement if one speaker said both, they have most words in
     common, and the newer has all words of the question that the older has; or if the newer says
@@ -66,46 +66,55 @@ def newer_version_boost(
         memories: the pool.
         total: sums of the contributions, which decide the order.
         order: positions in the pool, best first.
-        asked: lexemes of the question.
+        question_lexemes: lexemes of the question.
 
     Returns:
         Rise by position, of those that rise.
     """
-    stated = [p for p in order[:VERSIONS] if memories[p].type is not MemoryType.OBSERVATION]
-    texts = {p: frozenset(lexemes(memories[p].text)) for p in stated}
-    first = [p for p in stated if len(texts[p]) <= LONGEST]
-    words = {p: texts[p] - _CHANGE_WORDS for p in first}
-    wanted = frozenset(asked) - _CHANGE_WORDS
-    oldest_first = sorted(first, key=lambda p: memories.mentioned[p])
-    reached = {p: float(total[p]) for p in first}
+    statements = [p for p in order[:VERSIONS] if memories[p].type is not MemoryType.OBSERVATION]
+    texts = {p: frozenset(lexemes(memories[p].text)) for p in statements}
+    candidates = [p for p in statements if len(texts[p]) <= LONGEST]
+    words = {p: texts[p] - _CHANGE_WORDS for p in candidates}
+    question_words = frozenset(question_lexemes) - _CHANGE_WORDS
+    oldest_first = sorted(candidates, key=lambda p: memories.mentioned[p])
+    raised_totals = {p: float(total[p]) for p in candidates}
     for number, newer in enumerate(oldest_first):
-        above = [
-            reached[older]
+        targets = [
+            raised_totals[older]
             for older in oldest_first[:number]
             if memories.mentioned[older] < memories.mentioned[newer]
             and memories.speaker_numbers[older] == memories.speaker_numbers[newer]
             and (
-                _are_versions(words[older], words[newer], wanted)
-                or _moves_on(memories[newer].text, words[older] & words[newer], wanted)
+                _are_versions(words[older], words[newer], question_words)
+                or _moves_on(memories[newer].text, words[older] & words[newer], question_words)
             )
             and float(memories.vectors[older] @ memories.vectors[newer]) >= SHARED
         ]
-        reached[newer] = max([reached[newer], *(height + STEP for height in above)])
-    return {p: rise for p in first if (rise := reached[p] - float(total[p])) > 0}
+        raised_totals[newer] = max([raised_totals[newer], *(target + STEP for target in targets)])
+    return {p: rise for p in candidates if (rise := raised_totals[p] - float(total[p])) > 0}
 
 
-def _moves_on(newer: str, shared: frozenset[str], asked: frozenset[str]) -> bool:
-    """Return True if a statement says of what was asked that the older value gave way to another.
+def _moves_on(newer: str, shared: frozenset[str], question_words: frozenset[str]) -> bool:
+    """Return True if a statement says that the older value was replaced, and the question is on it.
 
-    "Bob moved from Leeds to York" has a word of the question and the old value.
+    "Bob moved from Leeds to York" shares a word with the question, and the value Leeds with the
+    older statement.
     """
-    return bool(shared & asked) and bool(shared - asked) and _MOVES_ON.search(newer) is not None
+    return (
+        bool(shared & question_words)
+        and bool(shared - question_words)
+        and _MOVES_ON.search(newer) is not None
+    )
 
 
-def _are_versions(older: frozenset[str], newer: frozenset[str], asked: frozenset[str]) -> bool:
-    """Return True if two statements differ in a part only, and not in what is asked about."""
+def _are_versions(
+    older: frozenset[str], newer: frozenset[str], question_words: frozenset[str]
+) -> bool:
+    """Return True if two statements differ in a part only, and both match the question equally."""
     shared = older & newer
     if older == newer or len(shared) < SHARED * max(len(older), len(newer)):
         return False
-    matched = asked & older
-    return matched <= newer and (len(matched) > 1 or (bool(asked) and asked <= shared))
+    matched = question_words & older
+    return matched <= newer and (
+        len(matched) > 1 or (bool(question_words) and question_words <= shared)
+    )

@@ -37,8 +37,8 @@ from hindsight_integrations.reflect.context import (
     LABEL_DIGITS,
     after_blank,
     compose,
+    context_of_results,
     purpose,
-    set_out,
     traits,
 )
 from hindsight_integrations.reflect.search import SearchResult, find_memories, find_models, types_of
@@ -94,7 +94,7 @@ def read_citations(text: str, listed: Iterable[str], ids: Mapping[str, str]) -> 
 
 
 def _resolved(piece: str, ids: Mapping[str, str]) -> str | None:
-    """The one label that the piece is; or that begins it, where it is more of the id."""
+    """Return the label that a piece is, or that is its beginning; None if there is none."""
     if piece in ids:
         return piece
     near = [label for label, id in ids.items() if id.startswith(piece)]
@@ -102,7 +102,7 @@ def _resolved(piece: str, ids: Mapping[str, str]) -> str | None:
 
 
 def _has_digit(piece: str) -> bool:
-    """Return True if there is a digit: words can look like labels ("mid-decade")."""
+    """Return True if there is a digit: ordinary words can look like labels ("mid-decade")."""
     return any(character.isdigit() for character in piece)
 
 
@@ -275,13 +275,13 @@ def reflect(
         ModelError: the model failed, or gave no answer in time.
         EmbeddingError, StoreUnavailableError: recall failed altogether.
     """
-    asking = _Asking(model, bank.bank, request.query, bounds)
+    asking = _BoundedModel(model, bank.bank, request.query, bounds)
     evidence = _Evidence(deps, bank, request)
-    evidence.look_up_question()
+    evidence.search_question()
     if not (here := evidence.context()):
         return Reflection(bank.bank.id, request.query, here.text, (), here, ModelUsage())
     while True:
-        bound = asking.bound or (Bound.TOKENS if evidence.room < SMALLEST_ROOM else None)
+        bound = asking.bound or (Bound.TOKENS if evidence.tokens_left < SMALLEST_ROOM else None)
         if bound is not None:
             final = asking.ask(REFLECT_AT_LAST, AnswerReply, here)
             break
@@ -289,7 +289,7 @@ def reflect(
         if step.action == "answer":
             final = AnswerReply(answer=step.answer, sources=step.sources)
             break
-        evidence.look_up(Tool(step.action), step.query)
+        evidence.search_with(Tool(step.action), step.query)
         here = evidence.context()
     cited = read_citations(
         final.answer, final.sources, {item.label: item.id for item in here.items}
@@ -310,7 +310,7 @@ def reflect(
 
 
 class _Evidence:
-    """Evidence found so far, within the token budget."""
+    """Evidence collected within the token budget."""
 
     def __init__(self, deps: RecallDependencies, bank: StoredBank, request: RecallRequest) -> None:
         self._deps = deps
@@ -322,17 +322,17 @@ class _Evidence:
 
     @property
     def searches(self) -> str:
-        """Searches made so far, as the model reads them."""
+        """Searches so far, as the model reads them."""
         return "\n".join(f"{tool} {query!r}: {len(ids)} new" for tool, query, ids in self.lookups)
 
     @property
-    def room(self) -> int:
+    def tokens_left(self) -> int:
         """Tokens left of the budget."""
         return self._request.max_tokens - (self.context().tokens if self._results else 0)
 
     def context(self) -> Context:
-        """Compose the evidence for the model."""
-        return set_out(
+        """Compose the evidence into a context for the model."""
+        return context_of_results(
             self._bank.bank,
             self._request,
             list(self._results.values()),
@@ -340,16 +340,16 @@ class _Evidence:
             self._deps.tokenizer,
         )
 
-    def look_up_question(self) -> None:
+    def search_question(self) -> None:
         """Search with the question itself: mental models, observations, facts, in this order."""
         budget = self._request.max_tokens
         self._search(Tool.MENTAL_MODELS, self._request.query, budget)
         self._search(Tool.OBSERVATIONS, self._request.query, int(budget * OBSERVATION_SHARE))
         self._search(Tool.FACTS, self._request.query, int(budget * FACT_SHARE))
 
-    def look_up(self, tool: Tool, query: str) -> None:
-        """Search with a query of the model."""
-        self._search(tool, query, max(SMALLEST_ROOM, int(self.room * FURTHER_SHARE)))
+    def search_with(self, tool: Tool, query: str) -> None:
+        """Run a search that the model asked for."""
+        self._search(tool, query, max(SMALLEST_ROOM, int(self.tokens_left * FURTHER_SHARE)))
 
     def _search(self, tool: Tool, query: str, max_tokens: int) -> None:
         """Search, and check stale observations against the facts."""
@@ -379,8 +379,8 @@ class _Evidence:
         return results
 
 
-class _Asking:
-    """Model calls within bounds; every prompt opens and ends with the bank's directives."""
+class _BoundedModel:
+    """Calls the model within bounds; each prompt begins and ends with the bank's directives."""
 
     def __init__(self, model: StructuredModel, bank: Bank, query: str, bounds: Bounds) -> None:
         self._model = model
@@ -400,7 +400,7 @@ class _Asking:
 
     @property
     def bound(self) -> Bound | None:
-        """Bound that is reached, so that only the answer may follow; else None."""
+        """The bound that has been reached, after which only the answer may follow; else None."""
         if self._left <= 1:
             return Bound.ITERATIONS
         return Bound.TIME if self._until - monotonic() < self._slowest else None

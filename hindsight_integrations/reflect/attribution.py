@@ -36,7 +36,7 @@ Span = tuple[int, int]
 
 
 def _any_of(*lists: str) -> str:
-    """Return a regular expression of the words of these lists, the longest first."""
+    """Return a regular expression of the words of these lists, longest first."""
     words = sorted({word for name in lists for word in _WORDS[name]}, key=lambda w: (-len(w), w))
     return rf"(?:{'|'.join(map(re.escape, words))})"
 
@@ -123,7 +123,7 @@ _PLAYED = re.compile(
 
 
 class FollowUp(Enum):
-    """Effects of the next sentence on a claim."""
+    """Effect of the next sentence on a claim."""
 
     NONE = auto()
     EXPLAINS = auto()
@@ -173,7 +173,7 @@ def _joined(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 
 class _Passages:
-    """Finds the passages of one text that are others' words; in time linear in its length."""
+    """Finds the passages of a text that are others' words, in linear time."""
 
     def __init__(self, text: str, speaker: str | None) -> None:
         self._text = text
@@ -191,11 +191,11 @@ class _Passages:
             yield self._as_sentences(start, end)
 
     def _is_personal(self, start: int, end: int) -> bool:
-        """Return True if a word of the first person stands there."""
+        """Return True if the span has a word of the first person."""
         return bisect_left(self._first_person, start) < bisect_left(self._first_person, end)
 
     def _end_of_paragraph(self, start: int) -> int:
-        """Return where the paragraph of a position ends; a blank line right there begins it."""
+        """Return the end of the paragraph at a position."""
         lines = self._blank_lines
         at = bisect_left(lines, (start, 0))
         if at < len(lines) and not self._text[start : lines[at][0]].strip():
@@ -203,7 +203,7 @@ class _Passages:
         return lines[at][0] if at < len(lines) else len(self._text)
 
     def _as_sentences(self, start: int, end: int) -> Span:
-        """Return the whole sentences that a passage is in, without those of other paragraphs."""
+        """Extend a passage to whole sentences, within its paragraph."""
         first = self._starts[bisect_right(self._starts, start) - 1]
         at = min(bisect_left(self._starts, end), len(self._starts) - 1)
         above = bisect_right(self._blank_lines, (start, start))
@@ -212,7 +212,7 @@ class _Passages:
         return first, min(self._starts[at], self._end_of_paragraph(end - 1))
 
     def _quotations(self) -> Iterator[Span]:
-        """Yield what stands in quotation marks and is somebody's speech; no titles and names."""
+        """Yield quotations that are somebody's speech; no titles and names."""
         text, opened, is_first = self._text, None, True
         for mark in _MARK.finditer(text):
             sign, at = mark.group(), mark.start()
@@ -243,7 +243,7 @@ class _Passages:
         return self._is_personal(start, end) and (not titled or self._text[end - 1] in ".!?")
 
     def _lines(self) -> Iterator[Span]:
-        """Yield lines that are quoted, code between fences, and mails below a reply."""
+        """Yield quoted lines, fenced code, and mails below a reply."""
         text = self._text
         yield from (match.span() for match in _QUOTED_LINE.finditer(text))
         below = _MAIL_BELOW.search(text)
@@ -255,7 +255,7 @@ class _Passages:
         yield from zip(opening, [*closing, len(text)], strict=False)
 
     def _chat(self) -> Iterator[Span]:
-        """Yield the lines of a chat that another one wrote."""
+        """Yield the lines of a chat by other speakers."""
         if self._speaker is None:
             return
         lines = list(_NAMED_LINE.finditer(self._text))
@@ -271,7 +271,7 @@ class _Passages:
                     yield line.start(), end
 
     def _is_another_voice(self, name: str) -> bool:
-        """Return True for the name, or the noun for a person, of somebody else than the speaker."""
+        """Return True for a name or noun of another person than the speaker."""
         words = name.casefold().split()
         own = {*(self._speaker or "").casefold().split(), *_WORDS["own_voices"]}
         if not own.isdisjoint(words):
@@ -280,7 +280,7 @@ class _Passages:
         return is_given_name(words[0]) or person or name.casefold() in _WORDS["voices"]
 
     def _tasks(self) -> Iterator[Span]:
-        """Yield what is worked on or played: to the end of the paragraph, or else of the text."""
+        """Yield texts to work on or play, up to the end of the paragraph or the text."""
         text, past = self._text, 0
         lines = (match.end() for match in _LINE_BREAK.finditer(text))
         for start in sorted({*self._starts, *lines}):
@@ -302,12 +302,12 @@ class _Passages:
 
 
 def is_hearsay(text: str) -> bool:
-    """Return True for what a source is named for, or a simile, which mocks as often as not."""
+    """Return True for a cited source, or a simile, which is often ironic."""
     return bool(_HEARSAY.search(text) or _SIMILE.search(text))
 
 
 def reported(sentence: Sentence) -> frozenset[int]:
-    """Return the words that a sentence puts into the mouth of somebody else.
+    """Return the words that a sentence attributes to somebody else.
 
     "Ann says she rows" is of Ann herself, and "I said that X is late" of the speaker.
     """
@@ -326,7 +326,7 @@ def reported(sentence: Sentence) -> frozenset[int]:
 
 
 def speaks_another(sentence: Sentence) -> bool:
-    """Return True for a verb of saying with another's name: "and he says, I am a carpenter"."""
+    """Return True for reported speech with a name: "and he says, I am a carpenter"."""
     return any(
         verb.lemma in _WORDS["saying"]
         and verb.is_verb
@@ -337,7 +337,7 @@ def speaks_another(sentence: Sentence) -> bool:
 
 
 def is_inside_subject(sentence: Sentence, word: Word) -> bool:
-    """Return True for a word within a subject that is of something else: "rivals of the bank".
+    """Return True for a word inside a subject about something else: "rivals of the bank".
 
     "More time for the bank" may be no subject, whatever a parser makes of it.
     """
@@ -352,7 +352,7 @@ def is_inside_subject(sentence: Sentence, word: Word) -> bool:
 
 
 def is_placed(sentence: Sentence, word: Word, holder: str) -> bool:
-    """Return True for a name that only tells where something is, or somebody else goes.
+    """Return True for a name that only gives a place, or another person's.
 
     "My sister works at the Kade" says nothing of the speaker and the Kade.
 
@@ -373,7 +373,7 @@ def is_placed(sentence: Sentence, word: Word, holder: str) -> bool:
 
 
 def follow_up(sentence: Sentence, rest: str) -> FollowUp:
-    """Return what the text after a sentence does to it."""
+    """Return the effect of the text after a sentence on it."""
     after = rest.strip()
     if retracts_itself(sentence.text) or retraction_in(after):
         return FollowUp.TAKES_BACK

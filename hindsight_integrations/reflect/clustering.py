@@ -1,8 +1,8 @@
-"""Cluster memories of one subject: pure functions.
+"""Cluster memories that may support a common conclusion: pure functions.
 
-Without a language model two memories belong together if they share a topic, or one changes what
-the other says: which memories these are does not depend on when any of them was read. A model is
-given similar memories that share a word, and judges for itself.
+For rules, two memories are linked if they share a topic, or one changes what the other states: so
+the clusters do not depend on the order of consolidation. For a language model, similar memories
+that share a word are linked, and the model judges their relation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.dependencies import Cluster
 from hindsight_integrations.stores.base import Vector
 
-MOST = 80
+MOST_FOR_MODEL = 80
 """Most memories of a cluster for a language model: more would not fit its prompt."""
 
 
@@ -29,7 +29,7 @@ def cosine(one: Vector, other: Vector) -> float:
 def related(
     one: Sequence[DatedStatement], other: Sequence[DatedStatement], ambiguous: frozenset[str]
 ) -> bool:
-    """Return True if statements of two memories share a topic, or one changes the other."""
+    """Return True if two memories of one scope share a topic, or one changes the other."""
     return any(
         a.memory.scope == b.memory.scope
         and (
@@ -43,10 +43,13 @@ def related(
 
 
 def similar(
-    one: Sequence[DatedStatement], other: Sequence[DatedStatement], alike: float, similarity: float
+    one: Sequence[DatedStatement],
+    other: Sequence[DatedStatement],
+    cosine_similarity: float,
+    threshold: float,
 ) -> bool:
-    """Return True if statements of two similar memories share a word."""
-    return alike >= similarity and any(
+    """Return True if two memories of one scope are similar and share a word."""
+    return cosine_similarity >= threshold and any(
         a.memory.scope == b.memory.scope and bool(a.statement.terms & b.statement.terms)
         for a in one
         for b in other
@@ -60,52 +63,52 @@ def clusters(
     memories: Mapping[str, Memory],
     conclusions: Mapping[str, Memory],
     vectors: Mapping[str, Vector],
-    similarity: float | None,
+    threshold: float | None,
     ambiguous: frozenset[str] = frozenset(),
-    people: frozenset[str] = frozenset(),
+    person_names: frozenset[str] = frozenset(),
 ) -> list[Cluster]:
-    """Cluster the waiting memories with related ones, in order of time.
+    """Cluster the waiting memories with related ones; clusters are sorted by their first memory.
 
     Args:
         bank: the bank of the memories.
         waiting: ids of memories and conclusions that wait to be consolidated.
-        pairs: ids of memories that may belong together.
+        pairs: candidate pairs of ids of memories to link.
         memories: facts by id, including the evidence of the conclusions.
         conclusions: earlier conclusions by id.
         vectors: of memories and conclusions.
-        similarity: cosine from which a language model is given two memories together; None for
-            rules, which ask for a shared topic instead.
+        threshold: minimum cosine to link two memories for a language model; None for rules, which
+            link by topic instead.
         ambiguous: first names that several people have.
-        people: names that the bank knows as people's.
+        person_names: names that the bank knows as people's.
     """
-    groups = _Groups()
+    groups = _DisjointSets()
     for conclusion in conclusions.values():
         groups.add(conclusion.id)
         for source in conclusion.sources:
             if source.memory_id is not None and source.memory_id in memories:
-                groups.join(conclusion.id, source.memory_id, most=None)
-    spoke = frozenset(memory.speaker for memory in memories.values() if memory.speaker)
-    speakers = spoke | people
-    read = {id: dated_statements(memory, speakers) for id, memory in memories.items()}
-    weighed = sorted(
+                groups.join(conclusion.id, source.memory_id, limit=None)
+    known_speakers = frozenset(memory.speaker for memory in memories.values() if memory.speaker)
+    speakers = known_speakers | person_names
+    statements = {id: dated_statements(memory, speakers) for id, memory in memories.items()}
+    pairs_by_cosine = sorted(
         ((cosine(vectors[a], vectors[b]), a, b) for a, b in _distinct(pairs)), reverse=True
     )
-    for alike, a, b in weighed:
-        if similarity is None:
-            if related(read[a], read[b], ambiguous):
-                groups.join(a, b, most=None)
-        elif similar(read[a], read[b], alike, similarity):
-            groups.join(a, b, most=MOST)
-    fresh = frozenset(waiting)
-    made = [
-        _cluster(bank, members, fresh, memories, conclusions, vectors, speakers, ambiguous)
+    for cosine_similarity, a, b in pairs_by_cosine:
+        if threshold is None:
+            if related(statements[a], statements[b], ambiguous):
+                groups.join(a, b, limit=None)
+        elif similar(statements[a], statements[b], cosine_similarity, threshold):
+            groups.join(a, b, limit=MOST_FOR_MODEL)
+    waiting_ids = frozenset(waiting)
+    results = [
+        _cluster(bank, members, waiting_ids, memories, conclusions, vectors, speakers, ambiguous)
         for members in groups.all()
-        if fresh & set(members)
+        if waiting_ids & set(members)
     ]
-    return sorted(made, key=_first)
+    return sorted(results, key=_start)
 
 
-def _first(cluster: Cluster) -> tuple[datetime, str]:
+def _start(cluster: Cluster) -> tuple[datetime, str]:
     first = (cluster.memories or cluster.conclusions)[0]
     return first.mentioned_at, first.id
 
@@ -117,7 +120,7 @@ def _distinct(pairs: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
 def _cluster(
     bank: Bank,
     members: Sequence[str],
-    fresh: frozenset[str],
+    waiting_ids: frozenset[str],
     memories: Mapping[str, Memory],
     conclusions: Mapping[str, Memory],
     vectors: Mapping[str, Vector],
@@ -129,7 +132,7 @@ def _cluster(
         bank=bank,
         subject=_subject(facts),
         memories=facts,
-        new=fresh & set(members),
+        new=waiting_ids & set(members),
         conclusions=in_order(conclusions[id] for id in members if id in conclusions),
         vectors={id: vectors[id] for id in members if id in vectors},
         speakers=speakers,
@@ -143,7 +146,7 @@ def in_order(memories: Iterable[Memory]) -> tuple[Memory, ...]:
 
 
 def _subject(memories: Sequence[Memory]) -> str:
-    """Return the speaker they share, or the entity most of them mention."""
+    """Return the common speaker of the memories, else the entity most of them mention."""
     speakers = {memory.speaker for memory in memories}
     if len(speakers) == 1 and (speaker := next(iter(speakers))):
         return speaker
@@ -154,19 +157,19 @@ def _subject(memories: Sequence[Memory]) -> str:
     return max(counts, key=lambda name: (counts[name], name), default="a matter without a name")
 
 
-class _Groups:
-    """Disjoint sets of ids that grow by joining."""
+class _DisjointSets:
+    """Disjoint sets of ids (union-find)."""
 
     def __init__(self) -> None:
         self._members: dict[str, list[str]] = {}
 
-    def add(self, one: str) -> list[str]:
-        return self._members.setdefault(one, [one])
+    def add(self, first: str) -> list[str]:
+        return self._members.setdefault(first, [first])
 
-    def join(self, one: str, other: str, *, most: int | None) -> None:
-        """Join two groups, unless the result would have more than `most` members."""
-        larger, smaller = sorted((self.add(one), self.add(other)), key=len, reverse=True)
-        if larger is smaller or (most is not None and len(larger) + len(smaller) > most):
+    def join(self, first: str, second: str, *, limit: int | None) -> None:
+        """Join two groups, unless the result would have more than `limit` members."""
+        larger, smaller = sorted((self.add(first), self.add(second)), key=len, reverse=True)
+        if larger is smaller or (limit is not None and len(larger) + len(smaller) > limit):
             return
         larger += smaller
         self._members |= dict.fromkeys(smaller, larger)

@@ -1,9 +1,9 @@
 """Conclusions, which are observations and opinions: check drafts, write, rewrite and read them.
 
-A change of memories rewrites the conclusions on them in the same transaction (`rewritten`): a
-forgotten text must not stand in an observation a moment later. So this waits for no background
-work and asks no language model: rules write from the evidence that is left. What a model had
-written goes on waiting, for that model to write it better.
+A change of memories rewrites the conclusions that cite them in the same transaction
+(`rewrite_conclusions`), so that no forgotten text remains in an observation. Hence it needs neither
+the background worker nor a language model: rules write from the remaining evidence. A conclusion
+that a model had written stays pending, for the model to improve it later.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ _LONGEST_NAME = 4
 _REASON = "A memory that it rested on was changed or taken away."
 
 
-def checked(cluster: Cluster, proposals: Proposals) -> Proposals:
-    """Return the proposals if each can be stored as it is.
+def validated(cluster: Cluster, proposals: Proposals) -> Proposals:
+    """Return the proposals if all of them can be stored.
 
     Raises:
-        ModelError: one names a memory or conclusion that is not of the cluster, quotes words that
-            are not there, is blank or too long, or there are too many.
+        ModelError: one cites a memory or conclusion outside the cluster, quotes words that are not
+            in the memory, is blank or too long, or there are too many.
     """
-    faults = list(_faults(cluster, proposals))
+    faults = list(_problems(cluster, proposals))
     if faults:
         raise ModelError(
             f"what was concluded about {cluster.subject!r} cannot be stored: "
@@ -78,63 +78,63 @@ def checked(cluster: Cluster, proposals: Proposals) -> Proposals:
     return proposals
 
 
-def _faults(cluster: Cluster, proposals: Proposals) -> Iterator[str]:
-    most = max(MAX_DRAFTS, len(cluster.memories))
-    if len(proposals.drafts) > most:
-        yield f"{len(proposals.drafts)} conclusions, of at most {most}"
+def _problems(cluster: Cluster, proposals: Proposals) -> Iterator[str]:
+    limit = max(MAX_DRAFTS, len(cluster.memories))
+    if len(proposals.drafts) > limit:
+        yield f"{len(proposals.drafts)} conclusions, of at most {limit}"
     for draft in proposals.drafts:
-        yield from _draft_faults(cluster, draft)
-    known = {memory.id for memory in cluster.conclusions}
-    touched = [draft.rewrites for draft in proposals.drafts if draft.rewrites is not None]
-    touched += [removal.conclusion_id for removal in proposals.removals]
-    yield from (f"no conclusion {id!r} is there" for id in touched if id not in known)
-    if len(set(touched)) < len(touched):
+        yield from _draft_problems(cluster, draft)
+    stored_ids = {memory.id for memory in cluster.conclusions}
+    changed_ids = [draft.rewrites for draft in proposals.drafts if draft.rewrites is not None]
+    changed_ids += [removal.conclusion_id for removal in proposals.removals]
+    yield from (f"no conclusion {id!r} is there" for id in changed_ids if id not in stored_ids)
+    if len(set(changed_ids)) < len(changed_ids):
         yield "a conclusion is changed twice"
 
 
-def _draft_faults(cluster: Cluster, draft: Draft) -> Iterator[str]:
+def _draft_problems(cluster: Cluster, draft: Draft) -> Iterator[str]:
     texts = {memory.id: memory.text for memory in cluster.memories}
-    for what, text in (("text", draft.text), ("reasoning", draft.reasoning)):
+    for part, text in (("text", draft.text), ("reasoning", draft.reasoning)):
         if not text.strip():
-            yield f"a blank {what}"
+            yield f"a blank {part}"
         if len(text) > MAX_TEXT:
-            yield f"a {what} of {len(text)} characters, of at most {MAX_TEXT}"
-    if not any(piece.supports for piece in draft.evidence):
+            yield f"a {part} of {len(text)} characters, of at most {MAX_TEXT}"
+    if not any(evidence.supports for evidence in draft.evidence):
         yield "no evidence supports it"
-    if len({piece.memory_id for piece in draft.evidence}) < len(draft.evidence):
+    if len({evidence.memory_id for evidence in draft.evidence}) < len(draft.evidence):
         yield "a memory is given as evidence twice"
-    for piece in draft.evidence:
-        if piece.memory_id not in texts:
-            yield f"no memory {piece.memory_id!r} is there"
-        elif not piece.quote.strip() or piece.quote not in texts[piece.memory_id]:
-            yield f"{piece.quote[:60]!r} does not stand in memory {piece.memory_id!r}"
+    for evidence in draft.evidence:
+        if evidence.memory_id not in texts:
+            yield f"no memory {evidence.memory_id!r} is there"
+        elif not evidence.quote.strip() or evidence.quote not in texts[evidence.memory_id]:
+            yield f"{evidence.quote[:60]!r} does not stand in memory {evidence.memory_id!r}"
 
 
-def conclusion(
+def conclusion_record(
     bank: Bank,
     draft: Draft,
     evidence: Mapping[str, MemoryRecord],
-    before: Memory | None,
+    previous: Memory | None,
     now: datetime,
     *,
     topic: str | None = None,
 ) -> MemoryRecord:
-    """Return the memory that a draft becomes, still without its own vector.
+    """Build the record of a drafted conclusion, with a placeholder for its vector.
 
-    It has the tags, metadata and scope that all its evidence shares, the times of the evidence,
-    the date of the latest and the first date of expiry. One that was invalidated stays so.
+    It has the tags, metadata and scope common to all its evidence, the times of the evidence, the
+    date of the latest and the earliest expiry. If the previous version was invalidated, so is it.
 
     Args:
         bank: the bank of the memories.
         draft: text, evidence and reasoning.
-        evidence: the memories it rests on, by id.
-        before: the conclusion that it replaces.
+        evidence: records of the cited memories, by id.
+        previous: the conclusion that it replaces.
         now: time of writing.
-        topic: subject of an opinion; None for an observation.
+        topic: topic of an opinion; None for an observation.
     """
-    rested = [evidence[piece.memory_id] for piece in draft.evidence]
-    facts = [record.memory for record in rested]
-    entities = _entities(draft.text, rested)
+    cited = [evidence[piece.memory_id] for piece in draft.evidence]
+    facts = [record.memory for record in cited]
+    entities = _entities(draft.text, cited)
     sources = tuple(
         Source(
             mentioned_at=fact.mentioned_at,
@@ -145,11 +145,11 @@ def conclusion(
         for piece, fact in zip(draft.evidence, facts, strict=True)
     )
     memory = Memory(
-        id=before.id if before else new_id("c-"),
+        id=previous.id if previous else new_id("c-"),
         bank_id=bank.id,
         text=draft.text,
         type=MemoryType.OBSERVATION if topic is None else MemoryType.OPINION,
-        occurred=_times(facts),
+        occurred=_latest_times(facts),
         mentioned_at=max(fact.mentioned_at for fact in facts),
         context=topic,
         entities=tuple(entities.values()),
@@ -158,51 +158,51 @@ def conclusion(
         confidence=_confidence(bank, draft, facts, topic),
         scope=facts[0].scope,
         sources=sources,
-        created_at=before.created_at if before else now,
+        created_at=previous.created_at if previous else now,
         updated_at=now,
         expires_at=min((f.expires_at for f in facts if f.expires_at), default=None),
-        invalidated_at=before.invalidated_at if before else None,
-        invalidated_because=before.invalidated_because if before else None,
+        invalidated_at=previous.invalidated_at if previous else None,
+        invalidated_because=previous.invalidated_because if previous else None,
         kind=draft.kind,
         reasoning=draft.reasoning,
         derived=True,
     )
-    if ended := [end for end in (memory.expires_at, bank.expiry.end_of(memory)) if end]:
-        memory = replace(memory, expires_at=min(ended))
-    placeholder = EncodedText(rested[0].vector, None)
+    if ends := [end for end in (memory.expires_at, bank.expiry.end_of(memory)) if end]:
+        memory = replace(memory, expires_at=min(ends))
+    placeholder = EncodedText(cited[0].vector, None)
     return record_of(memory, indexed_of(memory), placeholder, tuple(entities))
 
 
 def text_changes(
-    before: Memory, after: Memory, action: str, reason: str, *, quotable: bool
+    old_version: Memory, new_version: Memory, action: str, reason: str, *, quotable: bool
 ) -> Iterator[Change]:
-    """Yield the history of a rewritten conclusion.
+    """Yield the entries of the history for a rewritten conclusion.
 
     Args:
-        before: the old version.
-        after: the new version.
+        old_version: the conclusion before.
+        new_version: the conclusion after.
         action: operation that rewrote it.
         reason: why the text changed.
-        quotable: keep the old text; False if it rested on a memory that is gone.
+        quotable: keep the old text in the history; False if it may quote a forgotten memory.
     """
-    at = after.updated_at
-    if before.text != after.text:
-        old = before.text if quotable else None
-        yield Change(after.id, action, "text", old, after.text, at, reason)
-    yield from dropped_sources(before, action, at, but=after.sources)
+    at = new_version.updated_at
+    if old_version.text != new_version.text:
+        old_text = old_version.text if quotable else None
+        yield Change(new_version.id, action, "text", old_text, new_version.text, at, reason)
+    yield from dropped_source_changes(old_version, action, at, kept_sources=new_version.sources)
 
 
-def dropped_sources(
-    before: Memory, action: str, at: datetime, *, but: Sequence[Source] = ()
+def dropped_source_changes(
+    conclusion: Memory, action: str, at: datetime, *, kept_sources: Sequence[Source] = ()
 ) -> Iterator[Change]:
-    """Yield the history of memories that a conclusion, which may be gone, rests on no more."""
-    rests = {source.memory_id for source in but}
-    rested = {source.memory_id for source in before.sources if source.memory_id is not None}
-    for id in sorted(rested - rests):
-        yield Change(id, action, CITED, before.id, None, at)
+    """Yield an entry for the history of each memory that a conclusion no longer cites."""
+    kept_ids = {source.memory_id for source in kept_sources}
+    old_ids = {source.memory_id for source in conclusion.sources if source.memory_id is not None}
+    for id in sorted(old_ids - kept_ids):
+        yield Change(id, action, CITED, conclusion.id, None, at)
 
 
-def encoded(encoder: TextEncoder, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+def with_own_vectors(encoder: TextEncoder, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
     """Return the records with the vectors of their own texts.
 
     Raises:
@@ -225,7 +225,7 @@ def _confidence(bank: Bank, draft: Draft, facts: Sequence[Memory], topic: str | 
 
 
 def _entities(text: str, evidence: Sequence[MemoryRecord]) -> dict[str, str]:
-    """Return the entities of the evidence that the text names: id to name."""
+    """Map id to name of those entities of the evidence that the text names."""
     named = {run.norm for run in word_runs(text, _LONGEST_NAME)}
     return {
         entity_id: name
@@ -235,7 +235,7 @@ def _entities(text: str, evidence: Sequence[MemoryRecord]) -> dict[str, str]:
     }
 
 
-def _times(facts: Sequence[Memory]) -> tuple[TimeSpan, ...]:
+def _latest_times(facts: Sequence[Memory]) -> tuple[TimeSpan, ...]:
     return tuple(sorted({span for fact in facts for span in fact.occurred})[-_MOST_TIMES:])
 
 
@@ -288,20 +288,20 @@ def _common_fields(memory: Memory, history: Sequence[Change], now: datetime) -> 
 
 
 def kind(memory: Memory) -> ObservationKind:
-    """Return the kind of an observation; a generalization if the memory names no known one."""
+    """Return the kind of an observation; a generalization if the memory has no known kind."""
     known = {kind.value: kind for kind in ObservationKind}
     return known.get(memory.kind or "", ObservationKind.GENERALIZATION)
 
 
 @dataclass(frozen=True, slots=True)
 class ConclusionUpdate:
-    """Effect of a change of memories on the conclusions that rest on them.
+    """Effect of a change of memories on the conclusions that cite them.
 
     Attributes:
         records: rewritten conclusions.
-        removed: ids of conclusions without support.
-        history: changes of all of these.
-        consolidated: ids of those that need no further consolidation.
+        removed: ids of conclusions that have lost all support.
+        history: entries for the history of all of these.
+        consolidated: ids of rewritten conclusions that need no further consolidation.
     """
 
     records: tuple[MemoryRecord, ...] = ()
@@ -320,97 +320,103 @@ class ConclusionUpdate:
         )
 
 
-def rewritten(
+def rewrite_conclusions(
     deps: ReflectDependencies,
     bank: StoredBank,
-    gone: Set[str],
+    withdrawn: Set[str],
     changed: Mapping[str, MemoryRecord] | None = None,
     *,
     forgetting: bool = False,
 ) -> ConclusionUpdate:
-    """Rewrite the conclusions that rest on these memories; under the bank's lock.
+    """Rewrite the conclusions that cite these memories; call it with the bank's lock held.
 
     Args:
         deps: dependencies of reflection.
         bank: the bank of the memories.
-        gone: ids of memories that are about to be forgotten or invalidated.
-        changed: memories by id, as they are about to be stored.
-        forgetting: keep the old texts not even in the history.
+        withdrawn: ids of memories that are about to be forgotten or invalidated.
+        changed: records that are about to be stored, by id.
+        forgetting: remove the old texts from the history as well.
     """
     changed = changed or {}
     graph, bank_id = deps.graph, bank.bank.id
-    resting = graph.read(bank_id, CONCLUSIONS_CITING, sorted(gone | changed.keys()))
-    ids = {id for cited_by in resting.values() for id in cited_by} - gone
+    citing = graph.read(bank_id, CONCLUSIONS_CITING, sorted(withdrawn | changed.keys()))
+    ids = {id for cited_by in citing.values() for id in cited_by} - withdrawn
     conclusions = graph.read(bank_id, RECORD, sorted(ids))
     if not forgetting:
         conclusions = {
             id: record
             for id, record in conclusions.items()
-            if not _stays(record.memory, gone, changed)
+            if not _is_unaffected(record.memory, withdrawn, changed)
         }
     if not conclusions:
         return ConclusionUpdate()
     unquotable: Set[str] = deps.waiting(bank_id)
     if forgetting:  # no trace is left, not even of the sources
         unquotable = conclusions.keys()
-        conclusions = {id: _without(record, gone) for id, record in conclusions.items()}
-    rested = {s.memory_id for r in conclusions.values() for s in r.memory.sources if s.memory_id}
-    facts = graph.read(bank_id, RECORD, sorted(rested - gone))
-    admitted = graph.filter_ids(bank_id, list(facts), MemoryFilter(now=utc_now(), types=FACTS))
-    facts = {id: changed.get(id, record) for id, record in facts.items() if id in admitted}
+        conclusions = {
+            id: _without_sources(record, withdrawn) for id, record in conclusions.items()
+        }
+    cited_ids = {s.memory_id for r in conclusions.values() for s in r.memory.sources if s.memory_id}
+    facts = graph.read(bank_id, RECORD, sorted(cited_ids - withdrawn))
+    valid_ids = graph.filter_ids(bank_id, list(facts), MemoryFilter(now=utc_now(), types=FACTS))
+    facts = {id: changed.get(id, record) for id, record in facts.items() if id in valid_ids}
     result = ConclusionUpdate()
     for id, record in conclusions.items():
         quotable = id not in unquotable
-        result = _combined(result, _rewrite(deps, bank, record, facts, quotable=quotable))
-    result = without_repetitions(graph, bank_id, result)
-    return replace(result, records=tuple(encoded(deps.encoder, result.records)))
+        result = _merged(result, _rewrite(deps, bank, record, facts, quotable=quotable))
+    result = without_duplicates(graph, bank_id, result)
+    return replace(result, records=tuple(with_own_vectors(deps.encoder, result.records)))
 
 
-def without_repetitions(
+def without_duplicates(
     graph: GraphStore, bank_id: str, result: ConclusionUpdate
 ) -> ConclusionUpdate:
-    """Remove observations that are left with just the memories that another rests on."""
-    ours = [record.memory for record in result.records if _is_own_observation(record.memory)]
-    sources = sorted({s.memory_id for m in ours for s in m.sources if s.memory_id})
+    """Remove rewritten observations that now have the same evidence as another observation."""
+    observations = [
+        record.memory for record in result.records if _is_derived_observation(record.memory)
+    ]
+    sources = sorted({s.memory_id for m in observations for s in m.sources if s.memory_id})
     cited_by = graph.read(bank_id, CONCLUSIONS_CITING, sources).values() if sources else ()
     others = {id for ids in cited_by for id in ids} - {r.memory.id for r in result.records}
-    known = graph.read(bank_id, MEMORY, sorted(others - {*result.removed})).values()
-    taken = {_evidence(memory) for memory in known if _is_own_observation(memory)}
-    repeated = []
-    for memory in ours:
-        if _evidence(memory) in taken and not memory.pinned:
-            repeated.append(memory)
-        taken.add(_evidence(memory))
-    gone = {memory.id for memory in repeated}
+    other_observations = graph.read(bank_id, MEMORY, sorted(others - {*result.removed})).values()
+    evidence_seen = {
+        _evidence_ids(memory) for memory in other_observations if _is_derived_observation(memory)
+    }
+    duplicates = []
+    for memory in observations:
+        if _evidence_ids(memory) in evidence_seen and not memory.pinned:
+            duplicates.append(memory)
+        evidence_seen.add(_evidence_ids(memory))
+    duplicate_ids = {memory.id for memory in duplicates}
     return ConclusionUpdate(
-        tuple(record for record in result.records if record.memory.id not in gone),
-        (*result.removed, *gone),
+        tuple(record for record in result.records if record.memory.id not in duplicate_ids),
+        (*result.removed, *duplicate_ids),
         result.history,
-        tuple(id for id in result.consolidated if id not in gone),
+        tuple(id for id in result.consolidated if id not in duplicate_ids),
     )
 
 
-def _is_own_observation(memory: Memory) -> bool:
+def _is_derived_observation(memory: Memory) -> bool:
     return memory.derived and memory.type is MemoryType.OBSERVATION
 
 
-def _evidence(memory: Memory) -> frozenset[str | None]:
+def _evidence_ids(memory: Memory) -> frozenset[str | None]:
     return frozenset(source.memory_id for source in memory.sources)
 
 
-def _stays(old: Memory, gone: Set[str], changed: Mapping[str, MemoryRecord]) -> bool:
-    """Return True for a pinned conclusion of which every quote still stands."""
+def _is_unaffected(old: Memory, withdrawn: Set[str], changed: Mapping[str, MemoryRecord]) -> bool:
+    """Return True if a conclusion is pinned and all its quotes remain valid."""
     cited = [source for source in old.sources if source.memory_id is not None]
     texts = {id: record.memory.text for id, record in changed.items()}
     return old.pinned and all(
-        source.memory_id not in gone
+        source.memory_id not in withdrawn
         and (source.quote or "") in texts.get(source.memory_id or "", source.quote or "")
         for source in cited
     )
 
 
-def _without(record: MemoryRecord, gone: Set[str]) -> MemoryRecord:
-    sources = tuple(s for s in record.memory.sources if s.memory_id not in gone)
+def _without_sources(record: MemoryRecord, withdrawn: Set[str]) -> MemoryRecord:
+    sources = tuple(s for s in record.memory.sources if s.memory_id not in withdrawn)
     return replace(record, memory=replace(record.memory, sources=sources))
 
 
@@ -423,45 +429,47 @@ def _rewrite(
     quotable: bool,
 ) -> ConclusionUpdate:
     old = record.memory
-    rests = tuple(s for s in old.sources if s.memory_id is None or s.memory_id in facts)
-    if not any(source.supports for source in rests):
-        return _removed(old)
+    remaining = tuple(s for s in old.sources if s.memory_id is None or s.memory_id in facts)
+    if not any(source.supports for source in remaining):
+        return _removal_update(old)
     if not old.derived:  # written by a caller: only the sources change
-        own = replace(record, memory=replace(old, sources=rests, updated_at=utc_now()))
-        history = tuple(text_changes(old, own.memory, "rewrite", _REASON, quotable=quotable))
-        return ConclusionUpdate((own,), history=history, consolidated=(old.id,))
+        updated = replace(record, memory=replace(old, sources=remaining, updated_at=utc_now()))
+        history = tuple(text_changes(old, updated.memory, "rewrite", _REASON, quotable=quotable))
+        return ConclusionUpdate((updated,), history=history, consolidated=(old.id,))
     is_opinion = old.type is MemoryType.OPINION
-    writer = deps.opinion_rules if is_opinion else deps.rules
-    mine = {id: facts[id] for id in {source.memory_id for source in rests} if id is not None}
+    rules = deps.opinion_rules if is_opinion else deps.rules
+    evidence = {
+        id: facts[id] for id in {source.memory_id for source in remaining} if id is not None
+    }
     cluster = Cluster(
         bank=bank.bank,
         subject=old.context or "",
-        memories=in_order(fact.memory for fact in mine.values()),
+        memories=in_order(fact.memory for fact in evidence.values()),
         new=frozenset({old.id}),
-        conclusions=(replace(old, sources=rests),),
-        vectors={id: fact.vector for id, fact in mine.items()},
+        conclusions=(replace(old, sources=remaining),),
+        vectors={id: fact.vector for id, fact in evidence.items()},
     )
-    drafts = writer.propose(cluster).drafts
+    drafts = rules.propose(cluster).drafts
     if not drafts:
-        return _removed(old)
+        return _removal_update(old)
     topic = (old.context or old.text) if is_opinion else None
-    new = conclusion(bank.bank, drafts[0], mine, old, utc_now(), topic=topic)
+    new = conclusion_record(bank.bank, drafts[0], evidence, old, utc_now(), topic=topic)
     history = tuple(text_changes(old, new.memory, "rewrite", _REASON, quotable=quotable))
-    asked = deps.opinions if is_opinion else deps.consolidator
-    consolidated = (old.id,) if asked is writer else ()
+    consolidator = deps.opinions if is_opinion else deps.consolidator
+    consolidated = (old.id,) if consolidator is rules else ()
     return ConclusionUpdate((new,), history=history, consolidated=consolidated)
 
 
-def _removed(old: Memory) -> ConclusionUpdate:
+def _removal_update(old: Memory) -> ConclusionUpdate:
     return ConclusionUpdate(
-        removed=(old.id,), history=tuple(dropped_sources(old, "rewrite", utc_now()))
+        removed=(old.id,), history=tuple(dropped_source_changes(old, "rewrite", utc_now()))
     )
 
 
-def _combined(one: ConclusionUpdate, other: ConclusionUpdate) -> ConclusionUpdate:
+def _merged(first: ConclusionUpdate, second: ConclusionUpdate) -> ConclusionUpdate:
     return ConclusionUpdate(
-        one.records + other.records,
-        one.removed + other.removed,
-        one.history + other.history,
-        one.consolidated + other.consolidated,
+        first.records + second.records,
+        first.removed + second.removed,
+        first.history + second.history,
+        first.consolidated + second.consolidated,
     )

@@ -1,10 +1,10 @@
 """One pass over the memories that wait to be consolidated.
 
 waiting memories -> similar memories, and earlier conclusions on these -> clusters -> proposals
-(no lock held) -> checked again under the bank's lock -> one transaction a round
+(no lock held) -> checked again under the bank's lock -> one transaction per round
 
-The proposals of a cluster are dropped if anything they rest on has changed meanwhile; its memories
-go on waiting.
+Proposals whose evidence has changed meanwhile are dropped; the memories of such a cluster remain in
+the queue.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.changes.contradictions import dated_statements, probes
 from hindsight_integrations.reflect.clustering import clusters
 from hindsight_integrations.reflect.conclusions import (
-    checked,
-    conclusion,
-    dropped_sources,
-    encoded,
+    conclusion_record,
+    dropped_source_changes,
     text_changes,
+    validated,
+    with_own_vectors,
 )
 from hindsight_integrations.reflect.dependencies import (
     FACTS,
@@ -35,7 +35,7 @@ from hindsight_integrations.reflect.dependencies import (
     Proposals,
     ReflectDependencies,
 )
-from hindsight_integrations.reflect.opinions import held_opinions, revised
+from hindsight_integrations.reflect.opinions import opinions_to_revise, valid_opinion_ids
 from hindsight_integrations.results import Failure
 from hindsight_integrations.stores.base import (
     CONCLUSIONS_CITING,
@@ -50,15 +50,16 @@ from hindsight_integrations.stores.base import (
 )
 
 NEAREST = 12
-"""Memories most similar to a new one that are read with it."""
+"""Number of most similar memories that are read for each new memory."""
 
-SHARING = 100
-"""Memories with the words of one topic that are read with a new one."""
+MOST_TOPIC_HITS = 100
+"""Most memories with the words of a topic that are read for each new memory."""
 
-_ATTEMPTS = 3
-"""Rounds in which a memory is tried while others change its cluster, before it has to wait."""
+_MAX_ATTEMPTS = 3
+"""Rounds in which a memory is tried while other writers change its cluster."""
 _SLACK = 64
-"""Waiting memories read beyond those of a round, to see which still wait."""
+"""Memories of the queue that are read in addition to those of the round, when it is checked which
+of these still wait: others may have been queued before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,17 @@ class Consolidation:
 
 @dataclass(frozen=True, slots=True)
 class _RoundInput:
-    """Records read for one round: the waiting ones and related ones, by id."""
+    """Records read for one round, by id.
+
+    Attributes:
+        waiting: memories and conclusions of the queue.
+        facts: waiting and related memories, including the evidence of the conclusions.
+        conclusions: observations on the facts.
+        opinions: opinions on the facts, and all other valid ones.
+        pairs: ids of facts that may belong to one cluster.
+        ambiguous: first names that several people have.
+        people: names of entities that are persons.
+    """
 
     waiting: Mapping[str, MemoryRecord]
     facts: Mapping[str, MemoryRecord]
@@ -136,14 +147,14 @@ class _ClusterResult:
 def rounds(
     deps: ReflectDependencies, bank: StoredBank, stopping: Callable[[], bool] = lambda: False
 ) -> Iterator[Consolidation]:
-    """Consolidate everything that waits in the bank, a batch at a time.
+    """Consolidate all waiting memories of the bank, in batches.
 
     The caller may pause between batches, or stop.
 
     Args:
         deps: dependencies of reflection.
         bank: the bank.
-        stopping: returns True once a batch should end early; what it did not reach waits on.
+        stopping: returns True once a batch has to end early; clusters not reached remain queued.
 
     Raises:
         EmbeddingError, StoreError: a round failed; earlier rounds stay stored.
@@ -153,7 +164,7 @@ def rounds(
     while True:
         started = time.perf_counter()
         limit = deps.settings.consolidation_batch
-        exhausted = [id for id, attempts in attempts_by_id.items() if attempts >= _ATTEMPTS]
+        exhausted = [id for id, attempts in attempts_by_id.items() if attempts >= _MAX_ATTEMPTS]
         queue = deps.graph.pending_consolidation(bank.bank.id, limit + len(exhausted))
         waiting = [id for id in queue if id not in exhausted][:limit]
         if not waiting:
@@ -162,7 +173,7 @@ def rounds(
         for id in waiting:
             if id not in done_ids:
                 failed = bool(done.failures) or done.capped
-                attempts_by_id[id] = _ATTEMPTS if failed else attempts_by_id.get(id, 0) + 1
+                attempts_by_id[id] = _MAX_ATTEMPTS if failed else attempts_by_id.get(id, 0) + 1
         usage += done.usage
         yield replace(done, seconds=time.perf_counter() - started)
         if done.capped:
@@ -172,15 +183,15 @@ def rounds(
 def _round(
     deps: ReflectDependencies,
     bank: StoredBank,
-    waiting: Sequence[str],
-    spent: ModelUsage,
+    waiting_ids: Sequence[str],
+    usage_before: ModelUsage,
     stopping: Callable[[], bool],
 ) -> tuple[Consolidation, set[str]]:
-    """Consolidate these; return the outcome, and the ids that wait no more."""
-    round_input = _read_round(deps, bank, waiting)
+    """Consolidate a batch; return the outcome, and the ids that no longer wait."""
+    round_input = _read_round(deps, bank, waiting_ids)
     to_consolidate = clusters(
         bank.bank,
-        waiting,
+        waiting_ids,
         round_input.pairs,
         {id: record.memory for id, record in round_input.facts.items()},
         {id: record.memory for id, record in round_input.conclusions.items()},
@@ -193,10 +204,10 @@ def _round(
         round_input.ambiguous,
         round_input.people,
     )
-    to_consolidate += revised(
+    to_consolidate += opinions_to_revise(
         bank.bank, round_input.waiting.keys(), round_input.facts, round_input.opinions
     )
-    answers: list[_ClusterResult] = []
+    results: list[_ClusterResult] = []
     failures: list[Failure] = []
     usage = ModelUsage()
     deferred: set[str] = set()
@@ -205,117 +216,131 @@ def _round(
         if stopping():
             deferred |= cluster.new
             continue
-        writer = deps.opinions if _topic(cluster) else deps.consolidator
-        asks_a_model = writer not in (deps.rules, deps.opinion_rules)
-        if asks_a_model and (spent + usage).tokens >= deps.settings.consolidation_tokens:
+        consolidator = deps.opinions if _topic(cluster) else deps.consolidator
+        asks_a_model = consolidator not in (deps.rules, deps.opinion_rules)
+        if asks_a_model and (usage_before + usage).tokens >= deps.settings.consolidation_tokens:
             capped = True
             deferred |= cluster.new
             continue
         try:
-            proposals = writer.propose(cluster)
+            proposals = consolidator.propose(cluster)
             usage += proposals.usage
-            answers.append(_answer(deps, round_input, cluster, checked(cluster, proposals)))
+            results.append(
+                _cluster_result(deps, round_input, cluster, validated(cluster, proposals))
+            )
         except ModelError as error:
             usage += ModelUsage(input_tokens=error.tokens)
             failures.append(Failure(f"consolidating {cluster.subject!r}", error))
             deferred |= cluster.new
-    answers = _with_vectors(deps, answers)
+    results = _with_vectors(deps, results)
     with deps.lock(bank.key):
-        done, done_ids = _store(deps, bank, round_input, answers, deferred)
+        done, done_ids = _store(deps, bank, round_input, results, deferred)
     if done.created or done.rewritten or done.removed:
         deps.flush(bank.key)
     extra = Consolidation(bank.bank.id, failures=tuple(failures), usage=usage, capped=capped)
     return done + extra, done_ids
 
 
-def _read_round(deps: ReflectDependencies, bank: StoredBank, waiting: Sequence[str]) -> _RoundInput:
-    """Read the waiting records, the memories most similar, and the conclusions on all of these."""
+def _read_round(
+    deps: ReflectDependencies, bank: StoredBank, waiting_ids: Sequence[str]
+) -> _RoundInput:
+    """Read the waiting records, the most similar memories, and the conclusions on all of these."""
     graph, bank_id = deps.graph, bank.bank.id
-    records = graph.read(bank_id, RECORD, waiting)
+    records = graph.read(bank_id, RECORD, waiting_ids)
     now = utc_now()
-    fresh = deps.evidence(bank_id, records)
+    new_facts = deps.evidence(bank_id, records)
     pairs: list[tuple[str, str]] = []
-    if fresh:
-        vectors = np.stack([record.vector for record in fresh.values()])
+    if new_facts:
+        vectors = np.stack([record.vector for record in new_facts.values()])
         nearest = deps.index.query_many(bank.key, vectors, NEAREST + 1)
-        pairs = [(id, other) for id, near in zip(fresh, nearest, strict=True) for other, _ in near]
+        pairs = [
+            (id, second) for id, near in zip(new_facts, nearest, strict=True) for second, _ in near
+        ]
     if deps.consolidator is deps.rules:
-        pairs += _sharing(graph, bank_id, fresh)
-    near_by = {other for _, other in pairs} - records.keys()
-    facts = fresh | deps.evidence(bank_id, graph.read(bank_id, RECORD, sorted(near_by)))
-    resting = graph.read(bank_id, CONCLUSIONS_CITING, list(facts))
-    held = held_opinions(graph, bank_id)  # new evidence need not be near to what they rest on
-    known = {id for ids in resting.values() for id in ids} | records.keys() | held
+        pairs += _topic_pairs(graph, bank_id, new_facts)
+    similar_ids = {second for _, second in pairs} - records.keys()
+    facts = new_facts | deps.evidence(bank_id, graph.read(bank_id, RECORD, sorted(similar_ids)))
+    citing = graph.read(bank_id, CONCLUSIONS_CITING, list(facts))
+    opinion_ids = valid_opinion_ids(
+        graph, bank_id
+    )  # new evidence need not be near to what they rest on
+    conclusion_ids = {id for ids in citing.values() for id in ids} | records.keys() | opinion_ids
     conclusions = {
         id: record
-        for id, record in graph.read(bank_id, RECORD, sorted(known)).items()
+        for id, record in graph.read(bank_id, RECORD, sorted(conclusion_ids)).items()
         if record.memory.derived
         and not record.memory.pinned
         and (record.memory.expires_at is None or record.memory.expires_at > now)
     }
-    rested = {s.memory_id for r in conclusions.values() for s in r.memory.sources if s.memory_id}
-    rest = graph.read(bank_id, RECORD, sorted(rested - facts.keys()))
-    facts |= deps.evidence(bank_id, rest)
-    pairs = [(one, other) for one, other in pairs if one in facts and other in facts]
+    cited_ids = {s.memory_id for r in conclusions.values() for s in r.memory.sources if s.memory_id}
+    cited_records = graph.read(bank_id, RECORD, sorted(cited_ids - facts.keys()))
+    facts |= deps.evidence(bank_id, cited_records)
+    pairs = [(first, second) for first, second in pairs if first in facts and second in facts]
     opinions = {id: r for id, r in conclusions.items() if r.memory.type is MemoryType.OPINION}
     observations = {id: r for id, r in conclusions.items() if id not in opinions}
-    ambiguous = frozenset(_ambiguous(graph, bank_id, facts.values()))
-    ids = sorted({id for record in facts.values() for id in record.entity_ids})
-    named = graph.read(bank_id, ENTITY, ids).values()
-    people = frozenset(entity.name for entity in named if entity.kind == "person")
+    ambiguous = frozenset(_ambiguous_first_names(graph, bank_id, facts.values()))
+    entity_ids = sorted({id for record in facts.values() for id in record.entity_ids})
+    entities = graph.read(bank_id, ENTITY, entity_ids).values()
+    people = frozenset(entity.name for entity in entities if entity.kind == "person")
     return _RoundInput(records, facts, observations, opinions, pairs, ambiguous, people)
 
 
-def _sharing(
-    graph: GraphStore, bank_id: str, fresh: Mapping[str, MemoryRecord]
+def _topic_pairs(
+    graph: GraphStore, bank_id: str, new_facts: Mapping[str, MemoryRecord]
 ) -> list[tuple[str, str]]:
-    """Pair the new memories with all that may share a topic with them, or be changed by them.
+    """Pair the new memories with those that may share a topic, or change each other.
 
-    Similar memories do not suffice: which are the nearest depends on what else is stored.
+    Nearest neighbours do not suffice for rules: which are nearest depends on what else is stored.
     """
-    asked: dict[frozenset[str], list[str]] = {}
-    for id, record in fresh.items():
+    ids_by_terms: dict[frozenset[str], list[str]] = {}
+    for id, record in new_facts.items():
         for statement in dated_statements(record.memory):
             for terms in probes(statement):
-                asked.setdefault(terms, []).append(id)
-    known = graph.lexeme_stats(bank_id, sorted(set().union(*asked))).frequency
+                ids_by_terms.setdefault(terms, []).append(id)
+    frequency = graph.lexeme_stats(bank_id, sorted(set().union(*ids_by_terms))).frequency
     filter = MemoryFilter(now=utc_now(), types=FACTS)
     pairs: list[tuple[str, str]] = []
-    for terms, ids in asked.items():
-        if all(known.get(term) for term in terms):
-            hits = graph.text_search(bank_id, sorted(terms), filter, SHARING)
-            found = [hit.memory_id for hit in hits if terms.issubset(hit.lexemes)]
-            pairs += [(id, other) for id in ids for other in found if other != id]
+    for terms, ids in ids_by_terms.items():
+        if all(frequency.get(term) for term in terms):
+            hits = graph.text_search(bank_id, sorted(terms), filter, MOST_TOPIC_HITS)
+            sharing_ids = [hit.memory_id for hit in hits if terms.issubset(hit.lexemes)]
+            pairs += [
+                (id, sharing_id) for id in ids for sharing_id in sharing_ids if sharing_id != id
+            ]
     return pairs
 
 
-def _ambiguous(graph: GraphStore, bank_id: str, records: Iterable[MemoryRecord]) -> Iterator[str]:
-    """Yield the first names of those who changed something that several people have."""
-    claims = [one.statement.claims for r in records for one in dated_statements(r.memory)]
-    turned = {turn.subject for one in claims for turn in one.change_claims}
-    named = {key[1:] for key in turned if key.startswith("@") and " " not in key}
-    last = [step.opening[-1] for one in claims for step in one.clause_changes if step.opening]
-    named |= {entity_norm(word) for word, tag in last if tag == "NNP"}
-    for first in sorted(named):
-        similar = graph.similar_entities(bank_id, [first], 12)[first]
+def _ambiguous_first_names(
+    graph: GraphStore, bank_id: str, records: Iterable[MemoryRecord]
+) -> Iterator[str]:
+    """Yield first names that several people have, of those that are subjects of changes."""
+    claims = [dated.statement.claims for r in records for dated in dated_statements(r.memory)]
+    changed_subjects = {claim.subject for dated in claims for claim in dated.change_claims}
+    first_names = {key[1:] for key in changed_subjects if key.startswith("@") and " " not in key}
+    last_words = [
+        step.opening[-1] for dated in claims for step in dated.clause_changes if step.opening
+    ]
+    first_names |= {entity_norm(word) for word, tag in last_words if tag == "NNP"}
+    for first_name in sorted(first_names):
+        similar = graph.similar_entities(bank_id, [first_name], 12)[first_name]
         norms = (entity_norm(e.name).split() for e in similar)
-        if len({words[-1] for words in norms if len(words) > 1 and words[0] == first}) > 1:
-            yield first
+        if len({words[-1] for words in norms if len(words) > 1 and words[0] == first_name}) > 1:
+            yield first_name
 
 
-def _answer(
+def _cluster_result(
     deps: ReflectDependencies, round_input: _RoundInput, cluster: Cluster, proposals: Proposals
 ) -> _ClusterResult:
-    before = {memory.id: memory for memory in cluster.conclusions}
+    stored = {memory.id: memory for memory in cluster.conclusions}
     now, topic = utc_now(), _topic(cluster)
     if topic is not None:  # consolidation revises opinions, and never forms new ones
         proposals = replace(proposals, drafts=tuple(d for d in proposals.drafts if d.rewrites))
     records = tuple(
-        conclusion(
+        conclusion_record(
             cluster.bank,
             draft,
             round_input.facts,
-            before.get(draft.rewrites or ""),
+            stored.get(draft.rewrites or ""),
             now,
             topic=topic,
         )
@@ -331,13 +356,17 @@ def _topic(cluster: Cluster) -> str | None:
 
 
 def _with_vectors(
-    deps: ReflectDependencies, answers: Sequence[_ClusterResult]
+    deps: ReflectDependencies, results: Sequence[_ClusterResult]
 ) -> list[_ClusterResult]:
     """Embed the texts of all records in one batch."""
-    made = iter(encoded(deps.encoder, [r for answer in answers for r in answer.records]))
+    records = iter(
+        with_own_vectors(deps.encoder, [r for result in results for r in result.records])
+    )
     return [
-        _ClusterResult(answer.cluster, answer.proposals, tuple(next(made) for _ in answer.records))
-        for answer in answers
+        _ClusterResult(
+            result.cluster, result.proposals, tuple(next(records) for _ in result.records)
+        )
+        for result in results
     ]
 
 
@@ -345,30 +374,38 @@ def _store(
     deps: ReflectDependencies,
     bank: StoredBank,
     round_input: _RoundInput,
-    answers: Iterable[_ClusterResult],
+    results: Iterable[_ClusterResult],
     deferred: set[str],
 ) -> tuple[Consolidation, set[str]]:
-    """Store the proposals that are still valid; under the bank's lock."""
+    """Store the proposals that are still current; call it with the bank's lock held."""
     graph, bank_id = deps.graph, bank.bank.id
-    answers = list(answers)
-    named = {id for answer in answers for id in (*_read(answer), *answer.cluster.new)}
-    current = graph.read(bank_id, MEMORY, sorted(named | round_input.waiting.keys()))
-    queue = set(
+    results = list(results)
+    ids = {id for result in results for id in (*_ids_read(result), *result.cluster.new)}
+    current = graph.read(bank_id, MEMORY, sorted(ids | round_input.waiting.keys()))
+    still_waiting = set(
         graph.pending_consolidation(bank_id, len(round_input.waiting) + len(deferred) + _SLACK)
     )
     unchanged = {
         id
         for id, record in round_input.waiting.items()
-        if id in current and id in queue and current[id].updated_at == record.memory.updated_at
+        if id in current
+        and id in still_waiting
+        and current[id].updated_at == record.memory.updated_at
     }
-    holding = [answer for answer in answers if _holds(answer, current, unchanged)]
-    in_doubt = {id for answer in answers if answer not in holding for id in answer.cluster.new}
-    done_ids = unchanged - deferred - in_doubt
-    created = [r for answer in holding for r, d in _drafted(answer) if d.rewrites is None]
-    rewritten = [r for answer in holding for r, d in _drafted(answer) if d.rewrites is not None]
-    removals = [removal for answer in holding for removal in answer.proposals.removals]
+    current_results = [result for result in results if _is_current(result, current, unchanged)]
+    outdated_ids = {
+        id for result in results if result not in current_results for id in result.cluster.new
+    }
+    done_ids = unchanged - deferred - outdated_ids
+    created = [
+        r for result in current_results for r, d in _with_drafts(result) if d.rewrites is None
+    ]
+    rewritten = [
+        r for result in current_results for r, d in _with_drafts(result) if d.rewrites is not None
+    ]
+    removals = [removal for result in current_results for removal in result.proposals.removals]
     removed = tuple(removal.conclusion_id for removal in removals)
-    history = [change for answer in holding for change in _changes(answer)]
+    history = [change for result in current_results for change in _changes(result)]
     graph.apply(
         ChangeSet(
             bank_id,
@@ -392,49 +429,55 @@ def _store(
     return done, done_ids | (round_input.waiting.keys() - current.keys())
 
 
-def _read(answer: _ClusterResult) -> Iterator[str]:
-    """Yield the ids that the proposals rest on, and those they change."""
-    for draft in answer.proposals.drafts:
+def _ids_read(result: _ClusterResult) -> Iterator[str]:
+    """Yield the ids of the memories that proposals cite, and of the cluster's conclusions."""
+    for draft in result.proposals.drafts:
         yield from (piece.memory_id for piece in draft.evidence)
-    yield from (memory.id for memory in answer.cluster.conclusions)
+    yield from (memory.id for memory in result.cluster.conclusions)
 
 
-def _holds(answer: _ClusterResult, current: Mapping[str, Memory], unchanged: set[str]) -> bool:
-    """Return True if nothing that the proposals were drawn from has changed meanwhile."""
-    if not answer.cluster.new <= unchanged:
+def _is_current(result: _ClusterResult, current: Mapping[str, Memory], unchanged: set[str]) -> bool:
+    """Return True if the memories, quotes and conclusions behind the proposals are unchanged."""
+    if not result.cluster.new <= unchanged:
         return False
-    touched = {draft.rewrites for draft in answer.proposals.drafts}
-    touched |= {removal.conclusion_id for removal in answer.proposals.removals}
-    before = {memory.id: memory.updated_at for memory in answer.cluster.conclusions}
-    same = all(
-        id in current and current[id].updated_at == before[id] for id in touched if id is not None
+    changed_ids = {draft.rewrites for draft in result.proposals.drafts}
+    changed_ids |= {removal.conclusion_id for removal in result.proposals.removals}
+    versions = {memory.id: memory.updated_at for memory in result.cluster.conclusions}
+    conclusions_current = all(
+        id in current and current[id].updated_at == versions[id]
+        for id in changed_ids
+        if id is not None
     )
-    return same and all(
+    return conclusions_current and all(
         piece.memory_id in current
         and current[piece.memory_id].invalidated_at is None
         and piece.quote in current[piece.memory_id].text
-        for draft in answer.proposals.drafts
+        for draft in result.proposals.drafts
         for piece in draft.evidence
     )
 
 
-def _drafted(answer: _ClusterResult) -> Iterator[tuple[MemoryRecord, Draft]]:
-    yield from zip(answer.records, answer.proposals.drafts, strict=True)
+def _with_drafts(result: _ClusterResult) -> Iterator[tuple[MemoryRecord, Draft]]:
+    yield from zip(result.records, result.proposals.drafts, strict=True)
 
 
-def _changes(answer: _ClusterResult) -> Iterator[Change]:
-    """Yield the history: the earlier text of each conclusion, and why it changed."""
-    before = {memory.id: memory for memory in answer.cluster.conclusions}
-    for record, draft in _drafted(answer):
+def _changes(result: _ClusterResult) -> Iterator[Change]:
+    """Yield entries for the history: the earlier text of each conclusion, and why it changed."""
+    old_versions = {memory.id: memory for memory in result.cluster.conclusions}
+    for record, draft in _with_drafts(result):
         memory = record.memory
         if draft.rewrites is not None:
-            quotable = draft.rewrites not in answer.cluster.new
-            old = before[draft.rewrites]
-            yield from text_changes(old, memory, "consolidate", draft.reasoning, quotable=quotable)
+            quotable = draft.rewrites not in result.cluster.new
+            old_version = old_versions[draft.rewrites]
+            yield from text_changes(
+                old_version, memory, "consolidate", draft.reasoning, quotable=quotable
+            )
         elif draft.earlier is not None and draft.earlier != memory.text:
             yield Change(
                 memory.id, "consolidate", "text", draft.earlier, memory.text, memory.updated_at,
                 draft.reasoning,
             )  # fmt: skip
-    for removal in answer.proposals.removals:
-        yield from dropped_sources(before[removal.conclusion_id], "consolidate", utc_now())
+    for removal in result.proposals.removals:
+        yield from dropped_source_changes(
+            old_versions[removal.conclusion_id], "consolidate", utc_now()
+        )

@@ -25,7 +25,7 @@ from hindsight_integrations.reflect.search import (
     SearchResult,
     find_memories,
     find_models,
-    with_news,
+    with_changes,
 )
 from hindsight_integrations.rendering import FURTHER, as_item, as_line
 from hindsight_integrations.results import (
@@ -61,7 +61,7 @@ _OWN_ID = re.compile(rf"(?!{_HASHED})[a-z]{{1,3}}-[0-9a-f]{{{ID_DIGITS}}}")
 
 
 def labels(ids: Sequence[str]) -> dict[str, str]:
-    """Return the label of each id: its beginning, long enough to differ from the others.
+    """Return a short unique label of each id: its beginning, as long as necessary.
 
     An id that a caller chose gets digits of its hash, so that all labels look alike.
     """
@@ -96,12 +96,12 @@ def memory_line(
         stale: note that says why it may be out of date, if it may.
         trend: of a conclusion.
     """
-    lead = as_line(memory.speaker or memory.context or "")
-    head = f"{_seen(memory)}, {lead}" if lead else _seen(memory)
+    speaker = as_line(memory.speaker or memory.context or "")
+    opening = f"{_date_range(memory)}, {speaker}" if speaker else _date_range(memory)
     notes = "; ".join(_notes(memory, disposition, stale, trend))
     note = f" ({notes})" if notes else ""
-    head = head if memory.is_trusted else f"{UNVERIFIED} {head}"
-    return f"- {head}: {as_item(memory.text)}{note} [{label}]"
+    opening = opening if memory.is_trusted else f"{UNVERIFIED} {opening}"
+    return f"- {opening}: {as_item(memory.text)}{note} [{label}]"
 
 
 def model_line(model: MentalModel, label: str, *, stale: str = "") -> str:
@@ -114,25 +114,25 @@ def model_line(model: MentalModel, label: str, *, stale: str = "") -> str:
 
 
 def traits(disposition: Disposition) -> str:
-    """Return what the disposition asks of a reader; empty if all traits are average."""
+    """Return the instructions of the disposition's traits; "" if all are average."""
     values = ((name, getattr(disposition, name)) for name in TRAITS)
     asked = (TRAITS[name][value >= HIGH] for name, value in values if value <= LOW or value >= HIGH)
     return " ".join(asked)
 
 
 def purpose(bank: Bank) -> str:
-    """Return mission and background of the bank, as its owner wrote them."""
+    """Return mission and background of the bank as text."""
     described = (("What it is for", bank.mission), ("What the agent is", bank.background))
     return " ".join(f"{what}: {' '.join(text.split())}" for what, text in described if text.strip())
 
 
 def after_blank(text: str) -> str:
-    """Return the text with a blank before it, to follow a sentence; empty if there is none."""
+    """Return the text with a leading blank, to follow a sentence; "" if it is empty."""
     return f" {text}" if text else ""
 
 
 def when(span: TimeSpan) -> str:
-    """Render a time no more precisely than it was given: "2021", "Mar 2021", "7 May 2025"."""
+    """Render a time with the precision it was given: "2021", "Mar 2021", "7 May 2025"."""
     start, end = span.wall_clock()
     if span.precision is Precision.YEAR:
         return str(start.year)
@@ -151,8 +151,8 @@ def _from_to(first: datetime, last: datetime) -> str:
     return f"{day_text(first)} to {day_text(last)}"
 
 
-def _seen(memory: Memory) -> str:
-    """Render when it was said; for a conclusion, from the first to the last of its evidence."""
+def _date_range(memory: Memory) -> str:
+    """Render when a memory was said; of a conclusion, the range of its evidence."""
     seen = evidence_times(memory)
     return _from_to(seen[0], seen[-1])
 
@@ -182,7 +182,7 @@ def _proof(memory: Memory) -> str:
 
 
 def _doubts(memory: Memory, disposition: Disposition) -> Iterable[str]:
-    """Yield notes on confidence: in figures for a sceptic, none for a trusting bank."""
+    """Yield notes on confidence: as figures for a sceptical bank, none for a trusting one."""
     if disposition.skepticism <= LOW:
         return
     sceptic = disposition.skepticism >= HIGH
@@ -230,7 +230,7 @@ class Composed:
 
 
 def context(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Context:
-    """Compose what the bank knows of the request's question.
+    """Compose what the bank knows about the request's question.
 
     Raises:
         EmbeddingError: the question could not be embedded.
@@ -238,10 +238,12 @@ def context(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
     """
     memories, failures = find_memories(deps, bank, request)
     results = [*find_models(deps, bank, request), *memories]
-    return set_out(bank.bank, request, results, failures, deps.tokenizer, preface(bank.bank))
+    return context_of_results(
+        bank.bank, request, results, failures, deps.tokenizer, preface(bank.bank)
+    )
 
 
-def set_out(
+def context_of_results(
     bank: Bank,
     request: RecallRequest,
     results: Sequence[SearchResult],
@@ -250,7 +252,7 @@ def set_out(
     preface: str = "",
 ) -> Context:
     """Compose the results of a request into a context."""
-    composed = compose(bank, with_news(results), request.max_tokens, tokenizer, preface)
+    composed = compose(bank, with_changes(results), request.max_tokens, tokenizer, preface)
     text = composed.text if results else tokenizer.truncate(NOTHING_FOUND, request.max_tokens)
     return Context(
         bank_id=bank.id,
@@ -265,7 +267,7 @@ def set_out(
 
 
 def preface(bank: Bank) -> str:
-    """Return the bank's directives, and what its disposition asks of a reader."""
+    """Return the bank's directives, and the instructions of its disposition."""
     rules = [f"{number}. {rule}" for number, rule in enumerate(bank.directives, start=1)]
     asked = traits(bank.disposition)
     return "\n".join([*(["## Directives", *rules] if rules else []), *([asked] if asked else [])])
@@ -278,7 +280,7 @@ def compose(
     tokenizer: Tokenizer,
     preface: str = "",
 ) -> Composed:
-    """Compose the results, best first, as many as fit, into sections.
+    """Compose as many results as fit the budget, best first, into sections.
 
     An item that does not fit is left out whole, and a shorter one after it may still fit. If
     none fits, the best is cut.
@@ -293,13 +295,13 @@ def compose(
     items = _items(bank, results)
     count = tokenizer.count
     opening = preface if preface and line_cost(preface, count) <= max_tokens else ""
-    taken = _taken(items, max_tokens, count, opening)
-    text = _text(taken, opening)
-    while taken and count(text) > max_tokens:  # joined lines can be more tokens than their sum
-        taken.pop()
-        text = _text(taken, opening)
-    if taken or not items:
-        return Composed(tuple(_sorted(taken)), text, count(text), opening != preface)
+    fitting = _within_budget(items, max_tokens, count, opening)
+    text = _text(fitting, opening)
+    while fitting and count(text) > max_tokens:  # joined lines can be more tokens than their sum
+        fitting.pop()
+        text = _text(fitting, opening)
+    if fitting or not items:
+        return Composed(tuple(_by_section(fitting)), text, count(text), opening != preface)
     text = tokenizer.truncate(_text(items[:1], ""), max_tokens)
     return Composed((items[0],), text, count(text), truncated=True)
 
@@ -325,25 +327,25 @@ def _note(result: SearchResult) -> str:
     return WAITS if result.waits else ""
 
 
-def _taken(
+def _within_budget(
     items: Iterable[ContextItem], max_tokens: int, count: Callable[[str], int], opening: str
 ) -> list[ContextItem]:
-    taken: list[ContextItem] = []
-    opened: set[Section] = set()
-    spent = line_cost(opening, count) if opening else 0
+    fitting: list[ContextItem] = []
+    open_sections: set[Section] = set()
+    tokens = line_cost(opening, count) if opening else 0
     for item in items:
         cost = line_cost(item.text, count)
-        if item.section not in opened:
+        if item.section not in open_sections:
             cost += line_cost(_heading(item.section), count) + BLANK_LINE
-        is_further_model = item.section is Section.MENTAL_MODELS and taken
-        if spent + cost <= max_tokens * (MODEL_SHARE if is_further_model else 1):
-            spent += cost
-            opened.add(item.section)
-            taken.append(item)
-    return taken
+        is_further_model = item.section is Section.MENTAL_MODELS and fitting
+        if tokens + cost <= max_tokens * (MODEL_SHARE if is_further_model else 1):
+            tokens += cost
+            open_sections.add(item.section)
+            fitting.append(item)
+    return fitting
 
 
-def _sorted(items: Iterable[ContextItem]) -> list[ContextItem]:
+def _by_section(items: Iterable[ContextItem]) -> list[ContextItem]:
     """Sort by section; keep the order within each."""
     order = list(Section)
     return sorted(items, key=lambda item: order.index(item.section))

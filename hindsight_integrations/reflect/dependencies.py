@@ -139,7 +139,7 @@ class Consolidator(Protocol):
         """Propose what follows from the cluster, beyond `cluster.conclusions`.
 
         The same cluster a second time, with its own conclusions among `cluster.conclusions`,
-        proposes nothing. Proposals are checked by `conclusions.checked` before any is stored: one
+        proposes nothing. Proposals are checked by `conclusions.validated` before any is stored: one
         bad quote or id, and none of the cluster is.
 
         Raises:

@@ -35,12 +35,12 @@ def may_have_ended(words: Sequence[Word]) -> int | None:
 
 
 def kind_nouns(verb: str) -> frozenset[str]:
-    """Return nouns for what a verb is done to, by its base form: "car" and others for "drive"."""
+    """Return nouns of a verb's typical objects, by its base form: "car" for "drive"."""
     return _KINDS.get(verb, frozenset())
 
 
 def _follows(words: Sequence[Word], index: int, rest: Sequence[str]) -> bool:
-    """Return True if the further words of a phrase follow the first, each a few words on."""
+    """Return True if the other words of a phrase follow its first with short gaps."""
     for part in rest:
         after = range(index + 1, min(index + 1 + _APART, len(words)))
         found = next((i for i in after if part in (words[i].lemma, words[i].lower)), None)

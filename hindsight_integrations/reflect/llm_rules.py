@@ -21,7 +21,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.llm import as_model
 from hindsight_integrations.nlp.tokens import as_tokenizer
 from hindsight_integrations.prompts import CONSOLIDATE, FORM_OPINIONS, Rendered, as_data, as_rules
-from hindsight_integrations.reflect.conclusions import checked
+from hindsight_integrations.reflect.conclusions import validated
 from hindsight_integrations.reflect.context import after_blank, purpose, traits
 from hindsight_integrations.reflect.dependencies import (
     MAX_TEXT,
@@ -35,10 +35,10 @@ from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.timespan import day_text
 
 PROMPT_TOKENS = 8_000
-"""Most tokens of the memories and conclusions of one cluster that a model is shown."""
+"""Token budget of the memories and conclusions of one cluster in a prompt."""
 
-FEWEST = 2
-"""Fewest memories of a cluster without earlier conclusions that the model is asked about."""
+MIN_MEMORIES = 2
+"""Minimum memories of a cluster without earlier conclusions for which the model is asked."""
 
 
 class EvidenceReply(BaseModel):
@@ -125,64 +125,64 @@ class LLMConsolidator:
         Raises:
             ModelError: the model failed, or its reply could not be used, twice.
         """
-        seen_before = self._concluding is MemoryType.OBSERVATION and not cluster.new
-        if seen_before or (len(cluster.memories) < FEWEST and not cluster.conclusions):
+        nothing_new = self._concluding is MemoryType.OBSERVATION and not cluster.new
+        if nothing_new or (len(cluster.memories) < MIN_MEMORIES and not cluster.conclusions):
             return Proposals()
-        shown = _Shown(cluster, self._prompt_tokens, self._tokenizer.count)
-        prompt = self._prompt(cluster, shown)
+        labelled = _LabelledInput(cluster, self._prompt_tokens, self._tokenizer.count)
+        prompt = self._prompt(cluster, labelled)
 
-        def read(reply: ConclusionsReply) -> Proposals:
-            return checked(cluster, shown.proposals(reply, self._concluding))
+        def parse(reply: ConclusionsReply) -> Proposals:
+            return validated(cluster, labelled.proposals(reply, self._concluding))
 
-        answer = self._model.ask(prompt.system, prompt.user, ConclusionsReply, read)
-        return replace(read(answer.value), usage=answer.usage)
+        answer = self._model.ask(prompt.system, prompt.user, ConclusionsReply, parse)
+        return replace(parse(answer.value), usage=answer.usage)
 
-    def _prompt(self, cluster: Cluster, shown: _Shown) -> Rendered:
+    def _prompt(self, cluster: Cluster, labelled: _LabelledInput) -> Rendered:
         rules = as_rules(cluster.bank.directives)
         return _PROMPTS[self._concluding].render(
             rules=rules,
             reminder=rules,
             purpose=after_blank(purpose(cluster.bank)),
             traits=after_blank(traits(cluster.bank.disposition)),
-            memories=as_data("memories", f"About {cluster.subject}:\n{shown.memory_lines}"),
-            conclusions=as_data("conclusions", shown.conclusion_lines),
+            memories=as_data("memories", f"About {cluster.subject}:\n{labelled.memory_lines}"),
+            conclusions=as_data("conclusions", labelled.conclusion_lines),
         )
 
 
 _PROMPTS = {MemoryType.OBSERVATION: CONSOLIDATE, MemoryType.OPINION: FORM_OPINIONS}
 
 
-class _Shown:
-    """Input of the model for a cluster, under the labels m1, m2, ... and c1, c2, ..."""
+class _LabelledInput:
+    """A cluster as the model sees it, under the labels m1, m2, ... and c1, c2, ..."""
 
     def __init__(self, cluster: Cluster, max_tokens: int, count: Callable[[str], int]) -> None:
-        memories = {f"m{n}": memory for n, memory in enumerate(cluster.memories, start=1)}
+        memories = {f"m{number}": memory for number, memory in enumerate(cluster.memories, start=1)}
         lines = {
             label: f"{label}{' (new)' if memory.id in cluster.new else ''}: {_line(memory)}"
             for label, memory in memories.items()
         }
         label_of = {memory.id: label for label, memory in memories.items()}
         self._conclusions = {
-            f"c{n}": memory for n, memory in enumerate(cluster.conclusions, start=1)
+            f"c{number}": memory for number, memory in enumerate(cluster.conclusions, start=1)
         }
         self.conclusion_lines = "\n".join(
             f"{label}{' (evidence changed)' if memory.id in cluster.new else ''}: "
             f"{_conclusion_line(memory, label_of)}"
             for label, memory in self._conclusions.items()
         )
-        room = max_tokens - count(self.conclusion_lines)
+        tokens_left = max_tokens - count(self.conclusion_lines)
         self._memories = {}
-        # The new ones first, and of each kind the latest.
+        # The budget goes to new memories first, and to the latest among new and among old ones.
         for label in sorted(memories, key=lambda label: memories[label].id in cluster.new)[::-1]:
-            if (cost := count(lines[label]) + 1) <= room:
-                room -= cost
+            if (cost := count(lines[label]) + 1) <= tokens_left:
+                tokens_left -= cost
                 self._memories[label] = memories[label]
         self.memory_lines = "\n".join(
             line for label, line in lines.items() if label in self._memories
         )
 
     def proposals(self, reply: ConclusionsReply, concluding: MemoryType) -> Proposals:
-        """Return the reply with ids in place of labels, without drafts that change nothing.
+        """Convert a reply: labels become ids, and drafts that add nothing are dropped.
 
         Raises:
             ModelError: it has an unknown label, or a quote that is not in the memory.
@@ -190,8 +190,8 @@ class _Shown:
         drafts = [self._draft(item, concluding) for item in reply.conclusions]
         removals = [self._removal(item) for item in reply.removals]
         stored = {memory.id: memory for memory in self._conclusions.values()}
-        news = (draft for draft in drafts if not _says_the_same(draft, stored))
-        return Proposals(tuple(news), tuple(removals))
+        new_drafts = (draft for draft in drafts if not _adds_nothing(draft, stored))
+        return Proposals(tuple(new_drafts), tuple(removals))
 
     def _draft(self, reply: ConclusionReply, concluding: MemoryType) -> Draft:
         evidence = {e.memory_id: e for e in map(self._evidence, reply.evidence)}
@@ -210,12 +210,12 @@ class _Shown:
             evidence=tuple(evidence.values()),
             reasoning=" ".join(reply.reasoning.split()),
             kind=ObservationKind(reply.kind) if observes else None,
-            rewrites=None if rewrites is None else _named(rewrites, self._conclusions).id,
+            rewrites=None if rewrites is None else _by_label(rewrites, self._conclusions).id,
             earlier=" ".join((reply.earlier or "").split())[:MAX_TEXT] or None,
         )
 
     def _evidence(self, reply: EvidenceReply) -> Evidence:
-        memory = _named(reply.memory, self._memories)
+        memory = _by_label(reply.memory, self._memories)
         words = r"\s+".join(map(re.escape, reply.quote.split()))
         match = re.search(words, memory.text) if words else None
         if match is None:
@@ -223,8 +223,8 @@ class _Shown:
         return Evidence(memory.id, match[0], reply.supports)
 
     def _removal(self, reply: RemovalReply) -> Removal:
-        conclusion = _named(reply.conclusion, self._conclusions)
-        because = _named(reply.because, {**self._memories, **self._conclusions})
+        conclusion = _by_label(reply.conclusion, self._conclusions)
+        because = _by_label(reply.because, {**self._memories, **self._conclusions})
         supporting = {source.memory_id for source in conclusion.sources if source.supports}
         if because is conclusion or because.id in supporting:
             raise ModelError(f"{reply.because} is not a reason to remove {reply.conclusion}")
@@ -234,15 +234,17 @@ class _Shown:
         return Removal(conclusion.id, reasoning)
 
 
-def _named(label: str, shown: Mapping[str, Memory]) -> Memory:
-    memory = shown.get(label.strip(" []"))
+def _by_label(label: str, memories: Mapping[str, Memory]) -> Memory:
+    memory = memories.get(label.strip(" []"))
     if memory is None:
-        raise ModelError(f"there is no {label!r:.40}; the labels are {', '.join(shown) or 'none'}")
+        raise ModelError(
+            f"there is no {label!r:.40}; the labels are {', '.join(memories) or 'none'}"
+        )
     return memory
 
 
-def _says_the_same(draft: Draft, stored: Mapping[str, Memory]) -> bool:
-    """Return True if a stored conclusion has the same text and all its evidence."""
+def _adds_nothing(draft: Draft, stored: Mapping[str, Memory]) -> bool:
+    """Return True if a stored conclusion has the draft's text and all its evidence."""
     evidence = {(piece.memory_id, piece.supports) for piece in draft.evidence}
     return any(
         memory.text == draft.text
@@ -252,8 +254,8 @@ def _says_the_same(draft: Draft, stored: Mapping[str, Memory]) -> bool:
 
 
 def _line(memory: Memory) -> str:
-    said = filter(None, [day_text(memory.mentioned_at), as_line(memory.speaker or "")])
-    return as_item(f"{', '.join(said)}: {memory.text}")
+    lead = filter(None, [day_text(memory.mentioned_at), as_line(memory.speaker or "")])
+    return as_item(f"{', '.join(lead)}: {memory.text}")
 
 
 def _conclusion_line(conclusion: Memory, label_of: Mapping[str, str]) -> str:

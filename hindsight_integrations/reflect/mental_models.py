@@ -20,12 +20,12 @@ from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.reflect.answer import Bounds, reflect
-from hindsight_integrations.reflect.context import labels, memory_line, set_out
+from hindsight_integrations.reflect.context import context_of_results, labels, memory_line
 from hindsight_integrations.reflect.search import (
     find_memories,
     source_request,
     staleness,
-    with_news,
+    with_changes,
 )
 from hindsight_integrations.results import Context, Failure
 from hindsight_integrations.stores.base import (
@@ -43,7 +43,13 @@ UNCHANGED = "nothing changed: the bank answers as before"
 
 @dataclass(frozen=True, slots=True)
 class MentalModelDependencies:
-    """Dependencies of mental models. `lock` returns the writer's lock of a bank."""
+    """Dependencies of mental models.
+
+    Attributes:
+        recalling: dependencies of recall.
+        lock: returns the writer's lock of a bank.
+        llm: writes the texts; without one, these are composed of memories.
+    """
 
     recalling: RecallDependencies
     lock: Callable[[str], AbstractContextManager[object]]
@@ -57,7 +63,7 @@ class MentalModelDependencies:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """Refreshed mental models, and the failures of others."""
+    """Result of a refresh: the rewritten mental models, and the failures of others."""
 
     models: tuple[MentalModel, ...] = ()
     failures: tuple[Failure, ...] = ()
@@ -73,8 +79,10 @@ def find_model(graph: GraphStore, bank_id: str, model_id: str) -> MentalModel:
     )
 
 
-def written(deps: MentalModelDependencies, bank: StoredBank, model: MentalModel) -> MentalModel:
-    """Return the model with a text from the memories that its source query finds.
+def with_new_text(
+    deps: MentalModelDependencies, bank: StoredBank, model: MentalModel
+) -> MentalModel:
+    """Return the model with a new text from the memories that its source query finds.
 
     With a language model, the text is its answer to the query; without, the memories themselves.
     It is empty if nothing is found.
@@ -85,7 +93,7 @@ def written(deps: MentalModelDependencies, bank: StoredBank, model: MentalModel)
     now = utc_now()  # memories retained from here on are newer than the text
     tokenizer, settings = deps.recalling.tokenizer, deps.recalling.settings
     if deps.llm is None:
-        composed = composed_now(deps.recalling, bank, source_request(model, model.max_tokens))
+        composed = compose_current(deps.recalling, bank, source_request(model, model.max_tokens))
         text = "\n".join(item.text for item in composed.items)
         sources = composed.sources
     else:
@@ -97,20 +105,19 @@ def written(deps: MentalModelDependencies, bank: StoredBank, model: MentalModel)
     return replace(model, text=cut, sources=sources, refreshed_at=now)
 
 
-def composed_now(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Context:
-    """Compose what the bank knows now: without what newer memories contradict, or directives."""
+def compose_current(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Context:
+    """Compose the context of a request without contradicted memories and directives."""
     memories, failures = find_memories(deps, bank, request)
-    current = [result for result in with_news(memories) if not result.contradicted]
-    return set_out(bank.bank, request, current, failures, deps.tokenizer)
+    current = [result for result in with_changes(memories) if not result.contradicted]
+    return context_of_results(bank.bank, request, current, failures, deps.tokenizer)
 
 
 def refresh(
     deps: MentalModelDependencies, bank: StoredBank, model: MentalModel, reason: str | None = None
 ) -> MentalModel:
-    """Rewrite a stored model; the old text is kept in its history.
+    """Rewrite a stored model; its history keeps the old text.
 
-    If the bank's answer is what the model says already, it keeps its date, and its history says
-    that the refresh changed nothing.
+    If the text does not change, the model keeps its date, and its history notes the refresh.
 
     Raises:
         InvalidInputError: it has no source query.
@@ -123,7 +130,7 @@ def refresh(
             f"mental model {model.id!r} was written by hand and has no source_query to "
             "refresh it from; add one with mental_models.update, or give the new text"
         )
-    new = written(deps, bank, model)
+    new = with_new_text(deps, bank, model)
     if new.text == model.text:
         new = replace(new, refreshed_at=model.refreshed_at)
     with deps.lock(bank.key):
@@ -134,12 +141,12 @@ def refresh(
             )
         store(deps.graph, model, new, "refresh", reason)
         if new == model and reason is None:
-            deps.graph.apply(ChangeSet(model.bank_id, history=(unchanged(model),)))
+            deps.graph.apply(ChangeSet(model.bank_id, history=(unchanged_refresh(model),)))
     return new
 
 
-def unchanged(model: MentalModel) -> Change:
-    """Return the history of a refresh that found nothing to change."""
+def unchanged_refresh(model: MentalModel) -> Change:
+    """Return the entry for the history of a refresh that changed nothing."""
     return Change(
         model.id, "refresh", "text", model.text, model.text, utc_now(), UNCHANGED, of_model=True
     )
@@ -164,7 +171,7 @@ def refresh_due(deps: MentalModelDependencies, bank: StoredBank) -> Refreshed:
 def store(
     graph: GraphStore, old: MentalModel, new: MentalModel, action: str, reason: str | None = None
 ) -> None:
-    """Replace `old` by `new`, with the differences in its history."""
+    """Store `new` in place of `old`, and the differences in its history."""
     if new == old:
         return
     now = utc_now()
@@ -172,46 +179,46 @@ def store(
         Change(old.id, action, field, before, after, now, reason, of_model=True)
         for field, before, after in _differences(old, new)
     )
-    left = rested(old, action, now, but=new.sources)
-    graph.apply(ChangeSet(old.bank_id, mental_models=(new,), history=(*changes, *left)))
+    dropped = dropped_source_changes(old, action, now, kept=new.sources)
+    graph.apply(ChangeSet(old.bank_id, mental_models=(new,), history=(*changes, *dropped)))
 
 
-def rested(
-    model: MentalModel, action: str, at: datetime, *, but: Sequence[str] = ()
+def dropped_source_changes(
+    model: MentalModel, action: str, at: datetime, *, kept: Sequence[str] = ()
 ) -> tuple[Change, ...]:
-    """Return the history of memories, except `but`, that the model rests on no more."""
-    lost = (source for source in model.sources if source not in but)
-    return tuple(Change(source, action, CITED_MODEL, model.id, None, at) for source in lost)
+    """Return an entry for the history of each source, except `kept`, of the model."""
+    dropped = (source for source in model.sources if source not in kept)
+    return tuple(Change(source, action, CITED_MODEL, model.id, None, at) for source in dropped)
 
 
-def retold(
+def without_forgotten(
     graph: GraphStore,
     bank: Bank,
-    gone: Set[str],
+    forgotten: Set[str],
     changed: Mapping[str, Memory],
     tokenizer: Tokenizer,
 ) -> tuple[MentalModel, ...]:
-    """Return the mental models that may quote forgotten memories, rewritten without these.
+    """Rewrite the mental models that may quote forgotten memories, and return them.
 
-    Affected are those with a source that is gone, or changed with it. Their texts are composed of
-    the sources that are left, until they are refreshed: they still list the gone ones, and so they
-    are stale. A text is empty if none is left.
+    These are the models with a forgotten source, or with one that is rewritten for that reason.
+    Their texts are composed of the remaining sources, "" if there are none. They stay stale until
+    they are refreshed, as `sources` still lists the forgotten ones.
 
     Args:
         graph: store of the models.
         bank: the bank of the models.
-        gone: ids of the memories, and of the conclusions that are removed with them.
-        changed: by id, the conclusions that are rewritten without them.
+        forgotten: ids of the forgotten memories, and of the conclusions removed with them.
+        changed: conclusions that are rewritten without the forgotten memories, by id.
         tokenizer: counts the tokens of the texts.
     """
     models = []
     for model in graph.scan(bank.id, MENTAL_MODEL):
-        stored = graph.read(bank.id, MEMORY, [id for id in model.sources if id not in gone])
+        stored = graph.read(bank.id, MEMORY, [id for id in model.sources if id not in forgotten])
         if len(stored) == len(model.sources) and changed.keys().isdisjoint(stored):
             continue
-        named = labels(list(stored))
+        label_of = labels(list(stored))
         lines = (
-            memory_line(changed.get(id, memory), named[id], bank.disposition)
+            memory_line(changed.get(id, memory), label_of[id], bank.disposition)
             for id, memory in stored.items()
             if memory.invalidated_at is None
         )

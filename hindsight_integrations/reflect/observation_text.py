@@ -29,14 +29,14 @@ _ROLES = {"user": "The user", "human": "The user", "assistant": "The assistant",
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class ObservationText:
     """Text of an observation.
 
     Attributes:
         text: the statement.
         quotes: verbatim evidence, by memory id.
-        reasoning: how it was drawn.
-        earlier: the text before the last change that it describes.
+        reasoning: how the observation follows from its evidence.
+        earlier: the text before the last change that it describes; None if it describes none.
     """
 
     text: str
@@ -49,49 +49,51 @@ def compose(
     evidence: Sequence[DatedStatement],
     vectors: Mapping[str, Vector],
     ambiguous: Set[str] = frozenset(),
-) -> Wording:
+) -> ObservationText:
     """Compose the text of an observation.
 
     Args:
-        evidence: at least one statement, at most one of each memory.
-        vectors: of their memories, by id.
+        evidence: one or more statements in order of time, at most one of each memory.
+        vectors: vectors of their memories, by id.
         ambiguous: first names that several people have.
     """
-    parted = split_at_changes(evidence, ambiguous)
-    statements = [statement for state in parted for statement in state]
+    states = split_at_changes(evidence, ambiguous)
+    statements = [statement for state in states for statement in state]
     topic = common_topic(statements)
     quotes = {statement.memory.id: quote(statement.text, topic) for statement in statements}
-    before = parted[:-1]
-    return Wording(
-        text=_text(parted, quotes, vectors, ambiguous),
+    earlier_states = states[:-1]
+    return ObservationText(
+        text=_text(states, quotes, vectors, ambiguous),
         quotes=quotes,
-        reasoning=" ".join(_reasons(parted, ambiguous)),
-        earlier=_text(before, quotes, vectors, ambiguous) if before else None,
+        reasoning=" ".join(_reasons(states, ambiguous)),
+        earlier=_text(earlier_states, quotes, vectors, ambiguous) if earlier_states else None,
     )
 
 
 def _text(
-    parted: Sequence[Sequence[DatedStatement]],
+    states: Sequence[Sequence[DatedStatement]],
     quotes: Mapping[str, str],
     vectors: Mapping[str, Vector],
     ambiguous: Set[str],
 ) -> str:
-    statements = [statement for state in parted for statement in state]
-    several = len(parted) > 1
-    shown = _of_each_state(parted, ambiguous) if several else _telling(statements, vectors)
+    statements = [statement for state in states for statement in state]
+    several = len(states) > 1
+    shown = _one_per_state(states, ambiguous) if several else _representative(statements, vectors)
     english = is_english([statement.text for statement in statements])
     voices = {statement.memory.speaker for statement in statements}
     spoken = "; ".join(
-        _spoken(statement, quotes[statement.memory.id], english=english, by_name=len(voices) > 1)
+        _cited_quote(
+            statement, quotes[statement.memory.id], english=english, by_name=len(voices) > 1
+        )
         for statement in shown
     )
-    return f"{_lead(parted, ambiguous, english=english)}{spoken}."
+    return f"{_opening(states, ambiguous, english=english)}{spoken}."
 
 
 def common_topic(statements: Sequence[DatedStatement]) -> Topic | None:
-    """Return the topic of highest grade that all statements share, else None.
+    """Return the topic of highest priority that all statements share, else None.
 
-    In its most frequent spelling, but in lower case if it occurs so.
+    It has its most frequent spelling, with preference for one in lower case.
     """
     shared = [
         [statement.statement.topics[key] for statement in statements]
@@ -108,12 +110,12 @@ def common_topic(statements: Sequence[DatedStatement]) -> Topic | None:
 
 
 def priority(topic: Topic) -> tuple[int, int, str]:
-    """Return what decides which of two topics of the same statements is told."""
+    """Return the sort key by which one of several shared topics is chosen; the highest wins."""
     return topic.grade, len(topic.key), topic.key
 
 
 def quote(sentence: str, topic: Topic | None) -> str:
-    """Return the sentence, or the words around the topic of a long one, verbatim."""
+    """Return a verbatim quote: the sentence, or the words around the topic of a long one."""
     if len(sentence) <= LONGEST_QUOTE:
         return sentence
     position = sentence.casefold().find(topic.surface.casefold()) if topic else 0
@@ -134,105 +136,112 @@ def day(timestamp: datetime, *, english: bool = True) -> str:
 
 
 def voice(speaker: str) -> str:
-    """Return a speaker's name, or the words for a role."""
+    """Return a speaker's name, or the wording for a role such as "user"."""
     return _ROLES.get(speaker.casefold(), speaker)
 
 
-def _telling(
+def _representative(
     statements: Sequence[DatedStatement], vectors: Mapping[str, Vector]
 ) -> list[DatedStatement]:
     """Return the first, the most central and the last statement, in order of time."""
     if len(statements) <= SHOWN:
         return list(statements)
-    inner = statements[1:-1]
-    known = [
+    middle = statements[1:-1]
+    all_vectors = [
         vectors[statement.memory.id] for statement in statements if statement.memory.id in vectors
     ]
 
     def centrality(statement: DatedStatement) -> float:
-        own = vectors.get(statement.memory.id)
-        return 0.0 if own is None else sum(float(own @ other) for other in known)
+        vector = vectors.get(statement.memory.id)
+        return 0.0 if vector is None else sum(float(vector @ other) for other in all_vectors)
 
     return [
         statements[0],
-        max(inner, key=lambda statement: (centrality(statement), statement.memory.id)),
+        max(middle, key=lambda statement: (centrality(statement), statement.memory.id)),
         statements[-1],
     ]
 
 
-def _of_each_state(
-    parted: Sequence[Sequence[DatedStatement]], ambiguous: Set[str]
+def _one_per_state(
+    states: Sequence[Sequence[DatedStatement]], ambiguous: Set[str]
 ) -> list[DatedStatement]:
-    """Return the changed statement and each change; of many the first and the last ones."""
-    changed = parted[1][0]
-    altered = (one for one in parted[0] if change(one, changed, ambiguous))
-    shown = [next(altered, parted[0][0]), *(state[0] for state in parted[1:])]
-    return shown if len(shown) <= SHOWN + 1 else [shown[0], *shown[-SHOWN:]]
+    """Return the statement that was changed first and each change; of many the first and last."""
+    first_change = states[1][0]
+    changed_statements = (
+        statement for statement in states[0] if change(statement, first_change, ambiguous)
+    )
+    chosen = [next(changed_statements, states[0][0]), *(state[0] for state in states[1:])]
+    return chosen if len(chosen) <= SHOWN + 1 else [chosen[0], *chosen[-SHOWN:]]
 
 
-def _shifts(parted: Sequence[Sequence[DatedStatement]], ambiguous: Set[str]) -> list[ValueChange]:
+def _changes_between_states(
+    states: Sequence[Sequence[DatedStatement]], ambiguous: Set[str]
+) -> list[ValueChange]:
     """Return the change from each state to the next."""
     return [
         shift
-        for before, after in pairwise(parted)
+        for before, after in pairwise(states)
         if (shift := next(filter(None, (change(o, after[0], ambiguous) for o in before)), None))
     ]
 
 
 def _label(topic: Topic, statements: Sequence[DatedStatement]) -> str:
-    """Return the topic as a reader would call it: "the seat map", "pelican-02", "my thesis"."""
+    """Return a topic with its determiner: "the seat map", "pelican-02", "my thesis"."""
     surface = topic.surface
     if topic.key.startswith("i|") and topic.grade is not Grade.NAME:
-        return f"{_whose(surface, statements)} {surface}"
+        return f"{_possessive(surface, statements)} {surface}"
     return surface if surface[:1].isupper() or topic.grade is Grade.NAME else f"the {surface}"
 
 
-def _whose(thing: str, statements: Sequence[DatedStatement]) -> str:
-    """Return "my", or "our" if nobody says "my" of the thing."""
+def _possessive(thing: str, statements: Sequence[DatedStatement]) -> str:
+    """Return "my" if a statement has "my" before the thing, else "our"."""
     mine = re.compile(rf"\bmy (?:\w+ ){{0,2}}{re.escape(thing)}\b", re.IGNORECASE)
     return "my" if any(mine.search(statement.text) for statement in statements) else "our"
 
 
-def _told_of(about: str, speaker: str | None) -> tuple[str, bool]:
-    """Return a matter without "my" or "our", and whether it names the speaker: "Ana's thesis"."""
-    whose, _, thing = about.partition(" ")
+def _with_owner(matter: str, speaker: str | None) -> tuple[str, bool]:
+    """Replace "my" or "our" by the owner; return True as well if that names the speaker.
+
+    "my thesis" becomes "Ana's thesis".
+    """
+    possessive, _, thing = matter.partition(" ")
     writer = voice(speaker) if speaker else "the writer"
-    if thing and whose == "my":
+    if thing and possessive == "my":
         return f"{writer}'s {thing}", True
-    if thing and whose == "our":
+    if thing and possessive == "our":
         return (f"their {thing}" if speaker else f"the {thing}"), False
-    return about, False
+    return matter, False
 
 
 def _subject(key: str, statements: Sequence[DatedStatement]) -> str:
-    """Return what the key of a subject means, in the words of the statements."""
+    """Return the surface form of a subject's key, as the statements have it; "" for a speaker."""
     owner, _, thing = key.rpartition("/")
     if owner:
         name = _subject(owner, statements)
         surface = _subject(thing, statements)
-        return f"{name}'s {_bare(surface)}" if name else surface
+        return f"{name}'s {_without_determiner(surface)}" if name else surface
     if "|" in key:
         return ""
     name = key.removeprefix("@")
     spelled = re.escape(name).replace("\\ 's", r"\s?['’]s")
-    named = re.compile(rf"(?<!\w)(?:(?P<whose>my|our) )?(?P<name>{spelled})(?!\w)", re.IGNORECASE)
-    found = [match for statement in statements if (match := named.search(statement.text))]
+    pattern = re.compile(rf"(?<!\w)(?:(?P<whose>my|our) )?(?P<name>{spelled})(?!\w)", re.IGNORECASE)
+    matches = [match for statement in statements if (match := pattern.search(statement.text))]
     if name != key:
-        surface = found[0]["name"] if found else name.title()
+        surface = matches[0]["name"] if matches else name.title()
         return _ROLES[name].replace("The", "the") if name in _ROLES else surface
-    if found and all(match["whose"] for match in found):
-        whose = "my" if any(match["whose"].lower() == "my" for match in found) else "our"
-        return f"{whose} {found[-1]['name']}"
-    inner = next((match["name"] for match in found if match.start("name")), name)
-    return f"the {inner}"
+    if matches and all(match["whose"] for match in matches):
+        possessive = "my" if any(match["whose"].lower() == "my" for match in matches) else "our"
+        return f"{possessive} {matches[-1]['name']}"
+    spelling = next((match["name"] for match in matches if match.start("name")), name)
+    return f"the {spelling}"
 
 
-def _bare(thing: str) -> str:
+def _without_determiner(thing: str) -> str:
     return re.sub(r"^(?:the|my|our) ", "", thing)
 
 
-def _about(statements: Sequence[DatedStatement], shifts: Sequence[ValueChange]) -> str:
-    """Return what the statements are about; of a change, whom or what it is of."""
+def _matter(statements: Sequence[DatedStatement], shifts: Sequence[ValueChange]) -> str:
+    """Return what the statements are about: the subject of a change, else the common topic."""
     if shifts:
         name = _subject(shifts[-1].subject, statements)
         if shifts[-1].after is None:
@@ -246,18 +255,20 @@ def _about(statements: Sequence[DatedStatement], shifts: Sequence[ValueChange]) 
     return " and ".join(filter(None, (name, _label(topic, statements))))
 
 
-def _lead(parted: Sequence[Sequence[DatedStatement]], ambiguous: Set[str], *, english: bool) -> str:
-    """Return speaker, topic, number and dates, up to the colon."""
-    statements = [statement for state in parted for statement in state]
+def _opening(
+    states: Sequence[Sequence[DatedStatement]], ambiguous: Set[str], *, english: bool
+) -> str:
+    """Return the opening up to the colon: speaker, topic, and the values or the count and dates."""
+    statements = [statement for state in states for statement in state]
     speakers = {statement.memory.speaker for statement in statements}
     speaker = next(iter(speakers)) if len(speakers) == 1 else None
-    shifts = _shifts(parted, ambiguous)
-    about = _about(statements, shifts)
+    shifts = _changes_between_states(states, ambiguous)
+    matter = _matter(statements, shifts)
     if not english and not shifts:
-        return "".join(f"{part}: " for part in (speaker, _bare(about)) if part)
-    about, is_named = _told_of(about, speaker)
-    on = "" if is_named or not about else f"on {about}"
-    opening = about if is_named else " ".join(filter(None, (voice(speaker or ""), on)))
+        return "".join(f"{part}: " for part in (speaker, _without_determiner(matter)) if part)
+    matter, is_named = _with_owner(matter, speaker)
+    on_matter = "" if is_named or not matter else f"on {matter}"
+    opening = matter if is_named else " ".join(filter(None, (voice(speaker or ""), on_matter)))
     extent = ""
     if len(shifts) == 1 and shifts[0].after is None:
         extent = "then no longer"
@@ -270,23 +281,23 @@ def _lead(parted: Sequence[Sequence[DatedStatement]], ambiguous: Set[str], *, en
     return f"{lead[:1].upper()}{lead[1:]}: " if lead else ""
 
 
-def _spoken(statement: DatedStatement, words: str, *, english: bool, by_name: bool) -> str:
+def _cited_quote(statement: DatedStatement, words: str, *, english: bool, by_name: bool) -> str:
     lead = f"{voice(statement.memory.speaker)}, " if by_name and statement.memory.speaker else ""
     return f"{lead}“{words}” ({day(statement.at, english=english)})"
 
 
-def _reasons(parted: Sequence[Sequence[DatedStatement]], ambiguous: Set[str]) -> Iterator[str]:
-    statements = [statement for state in parted for statement in state]
-    shifts = _shifts(parted, ambiguous)
-    about = _about(statements, shifts)
+def _reasons(states: Sequence[Sequence[DatedStatement]], ambiguous: Set[str]) -> Iterator[str]:
+    statements = [statement for state in states for statement in state]
+    shifts = _changes_between_states(states, ambiguous)
+    matter = _matter(statements, shifts)
     if len(statements) == 1:
         yield f"One memory is left of it, of {day(statements[0].at)}."
     else:
         speakers = {statement.memory.speaker for statement in statements}
-        about, _ = _told_of(about, next(iter(speakers)) if len(speakers) == 1 else None)
-        matter = f"speak of {about}" if about else "are of one matter"
+        matter, _ = _with_owner(matter, next(iter(speakers)) if len(speakers) == 1 else None)
+        phrase = f"speak of {matter}" if matter else "are of one matter"
         span = f"from {day(statements[0].at)} to {day(statements[-1].at)}"
-        yield f"{len(statements)} memories {span} {matter}."
+        yield f"{len(statements)} memories {span} {phrase}."
     for shift in shifts:
         if shift.after is None:
             yield f"A later one takes {shift.before!r} back."

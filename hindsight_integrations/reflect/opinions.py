@@ -21,11 +21,11 @@ from hindsight_integrations.recall.pipeline import recall
 from hindsight_integrations.recall.request import recall_request
 from hindsight_integrations.reflect.clustering import in_order
 from hindsight_integrations.reflect.conclusions import (
-    checked,
-    conclusion,
-    dropped_sources,
-    encoded,
+    conclusion_record,
+    dropped_source_changes,
     text_changes,
+    validated,
+    with_own_vectors,
 )
 from hindsight_integrations.reflect.dependencies import (
     FACTS,
@@ -53,52 +53,56 @@ from hindsight_integrations.stores.common import every_memory
 
 MOST_EVIDENCE = 24
 SHOWN = 2
-"""Statements for and against it that the text quotes, the latest of each."""
+"""Latest statements for, and latest against, that the text quotes."""
 
 TOKENS = 4096
-"""Most tokens of the memories that an opinion is formed from."""
+"""Token budget of the memories that an opinion is formed from."""
 
 ATTEMPTS = 3
-"""Times that an opinion is formed while others change its memories."""
+"""Attempts to form an opinion while other writers change its evidence."""
 
 
-def revised(
+def opinions_to_revise(
     bank: Bank,
-    waiting: Set[str],
+    waiting_ids: Set[str],
     facts: Mapping[str, MemoryRecord],
     opinions: Mapping[str, MemoryRecord],
 ) -> Iterator[Cluster]:
-    """Yield the opinions to be revised, each with its evidence and the new statements.
+    """Yield a cluster for each opinion to revise: its evidence and new statements on its topic.
 
     Args:
         bank: the bank of the opinions.
-        waiting: ids of memories and conclusions that wait to be consolidated.
+        waiting_ids: ids of memories and conclusions that wait to be consolidated.
         facts: memories by id, including the evidence of the opinions.
         opinions: stored opinions by id.
     """
     for id, record in opinions.items():
-        held = record.memory
-        topic = held.context or held.text
+        opinion = record.memory
+        topic = opinion.context or opinion.text
         terms = frozenset(lexemes(topic))
-        rested = {source.memory_id for source in held.sources}
-        fresh = {
+        cited_ids = {source.memory_id for source in opinion.sources}
+        new_statements = {
             fact_id
             for fact_id, fact in facts.items()
-            if fact_id in waiting
-            and fact_id not in rested
-            and fact.memory.scope == held.scope
-            and _on_topic(terms, lexemes(fact.memory.text))
+            if fact_id in waiting_ids
+            and fact_id not in cited_ids
+            and fact.memory.scope == opinion.scope
+            and _is_on_topic(terms, lexemes(fact.memory.text))
         }
-        new = fresh | (waiting & {id})
-        if new and held.invalidated_at is None:
-            mine = {fact_id: facts[fact_id] for fact_id in facts if fact_id in rested | fresh}
+        new = new_statements | (waiting_ids & {id})
+        if new and opinion.invalidated_at is None:
+            relevant = {
+                fact_id: facts[fact_id]
+                for fact_id in facts
+                if fact_id in cited_ids | new_statements
+            }
             yield Cluster(
                 bank=bank,
                 subject=topic,
-                memories=in_order(fact.memory for fact in mine.values()),
+                memories=in_order(fact.memory for fact in relevant.values()),
                 new=frozenset(new),
-                conclusions=(held,),
-                vectors={fact_id: fact.vector for fact_id, fact in mine.items()},
+                conclusions=(opinion,),
+                vectors={fact_id: fact.vector for fact_id, fact in relevant.items()},
             )
 
 
@@ -112,98 +116,98 @@ class OpinionRules:
     id: str = field(default="opinions-2", init=False)
 
     def propose(self, cluster: Cluster) -> Proposals:
-        """Propose the opinion that the statements support; none if no statement judges."""
-        judged = _judged(cluster)
-        held = cluster.conclusions[0] if cluster.conclusions else None
-        if not judged:
-            return _withdrawn(cluster)
-        signs = [each.judgement.sign > 0 for each in judged]
+        """Propose the opinion that the statements support; none if no statement is a judgement."""
+        judging = _judging_sentences(cluster)
+        stored = cluster.conclusions[0] if cluster.conclusions else None
+        if not judging:
+            return _removals(cluster)
+        signs = [sentence.judgement.sign > 0 for sentence in judging]
         favourable = belief(signs, cluster.bank.disposition.skepticism) >= UNDECIDED
         agreeing = [sign == favourable for sign in signs]
         if not any(agreeing):
-            return _withdrawn(cluster)
-        text = _text(cluster.subject, judged, favourable=favourable)
+            return _removals(cluster)
+        text = _text(cluster.subject, judging, favourable=favourable)
         evidence = tuple(
-            Evidence(each.memory.id, quote(each.text, None), supports)
-            for each, supports in zip(judged, agreeing, strict=True)
+            Evidence(sentence.memory.id, quote(sentence.text, None), supports)
+            for sentence, supports in zip(judging, agreeing, strict=True)
         )
-        if held is not None and held.text == text and held.id not in cluster.new:
+        if stored is not None and stored.text == text and stored.id not in cluster.new:
             return Proposals()
-        reasoning = _reasoning(agreeing, held, favourable=favourable)
-        draft = Draft(text, evidence, reasoning, rewrites=held.id if held else None)
+        reasoning = _reasoning(agreeing, stored, favourable=favourable)
+        draft = Draft(text, evidence, reasoning, rewrites=stored.id if stored else None)
         return Proposals((draft,))
 
 
-def _withdrawn(cluster: Cluster) -> Proposals:
-    """Remove opinions whose evidence has changed, if no statement judges their topic."""
-    gone = (held.id for held in cluster.conclusions if held.id in cluster.new)
+def _removals(cluster: Cluster) -> Proposals:
+    """Propose to remove the opinions whose evidence has changed."""
+    removed_ids = (opinion.id for opinion in cluster.conclusions if opinion.id in cluster.new)
     reason = "Nothing that it rested on judges of it still."
-    return Proposals(removals=tuple(Removal(id, reason) for id in gone))
+    return Proposals(removals=tuple(Removal(id, reason) for id in removed_ids))
 
 
-def _on_topic(topic: frozenset[str], terms: Iterable[str]) -> bool:
-    """Return True if the terms share most of the words of the topic."""
+def _is_on_topic(topic: frozenset[str], terms: Iterable[str]) -> bool:
+    """Return True if the terms contain at least half of the words of the topic."""
     return 2 * len(topic.intersection(terms)) >= max(1, len(topic))
 
 
-class _Judged(NamedTuple):
-    """A sentence of a memory that judges the topic."""
+class _JudgingSentence(NamedTuple):
+    """A sentence of a memory that praises or blames the topic."""
 
     memory: Memory
     text: str
     judgement: Stance
 
 
-def _judged(cluster: Cluster) -> list[_Judged]:
-    """Return the first sentence of each memory that judges the topic, oldest first.
+def _judging_sentences(cluster: Cluster) -> list[_JudgingSentence]:
+    """Return the first sentence of each memory that praises or blames the topic, oldest first.
 
-    A memory that both praises and blames is left out, as are the words of an assistant, and what
-    the next sentence takes back ("Just kidding.").
+    Excluded are memories that do both, turns of an assistant, and sentences that the next one
+    retracts ("Just kidding.").
     """
-    found = []
+    judging = []
     for memory in cluster.memories:
         if memory.speaker is not None and memory.type is MemoryType.EXPERIENCE:
             continue
-        judged = [
-            _Judged(memory, sentence, read)
+        candidates = [
+            _JudgingSentence(memory, sentence, stance)
             for sentence in sentences(memory.text)
-            if (read := judgement(sentence, cluster.subject))
+            if (stance := judgement(sentence, cluster.subject))
             and not retracts_itself(sentence)
             and not retraction_after(memory.text, sentence)
         ]
-        if len({each.judgement.sign for each in judged}) == 1:
-            found.append(judged[0])
-    found.sort(key=lambda each: (each.memory.mentioned_at, each.memory.id))
-    return found[-MOST_EVIDENCE:]
+        if len({sentence.judgement.sign for sentence in candidates}) == 1:
+            judging.append(candidates[0])
+    judging.sort(key=lambda sentence: (sentence.memory.mentioned_at, sentence.memory.id))
+    return judging[-MOST_EVIDENCE:]
 
 
-def _text(topic: str, judged: Sequence[_Judged], *, favourable: bool) -> str:
+def _text(topic: str, judging: Sequence[_JudgingSentence], *, favourable: bool) -> str:
     """Return the text: stance, counts, the latest quotes for it and the latest against it."""
-    well = [each for each in judged if each.judgement.sign > 0]
-    ill = [each for each in judged if each.judgement.sign < 0]
+    praise = [sentence for sentence in judging if sentence.judgement.sign > 0]
+    blame = [sentence for sentence in judging if sentence.judgement.sign < 0]
     stance = "well" if favourable else "ill"
     name = f"{topic[:1].upper()}{topic[1:]}"
-    verb = "are" if all(each.judgement.plural for each in judged) else "is"
-    lead = f"{name} {verb} {stance} spoken of ({len(well)} for, {len(ill)} against)"
-    mine, others = (well, ill) if favourable else (ill, well)
-    text = f"{lead}: {_spoken(mine)}."
-    if others:
-        text += f" {'Against' if favourable else 'For'} it: {_spoken(others)}."
+    verb = "are" if all(sentence.judgement.plural for sentence in judging) else "is"
+    lead = f"{name} {verb} {stance} spoken of ({len(praise)} for, {len(blame)} against)"
+    supporting, opposing = (praise, blame) if favourable else (blame, praise)
+    text = f"{lead}: {_quotation_of(supporting)}."
+    if opposing:
+        text += f" {'Against' if favourable else 'For'} it: {_quotation_of(opposing)}."
     return text
 
 
-def _spoken(judged: Sequence[_Judged]) -> str:
+def _quotation_of(judging: Sequence[_JudgingSentence]) -> str:
     return "; ".join(
-        (f"{voice(each.memory.speaker)}, " if each.memory.speaker else "")
-        + f"“{quote(each.text, None)}” ({day(each.memory.mentioned_at)})"
-        for each in judged[-SHOWN:]
+        (f"{voice(sentence.memory.speaker)}, " if sentence.memory.speaker else "")
+        + f"“{quote(sentence.text, None)}” ({day(sentence.memory.mentioned_at)})"
+        for sentence in judging[-SHOWN:]
     )
 
 
-def _reasoning(agreeing: Sequence[bool], held: Memory | None, *, favourable: bool) -> str:
-    weighed = f"{sum(agreeing)} statements support it, {len(agreeing) - sum(agreeing)} do not."
-    turned = held is not None and (" well spoken of" in held.text) != favourable
-    return f"What was believed before is contradicted. {weighed}" if turned else weighed
+def _reasoning(agreeing: Sequence[bool], stored: Memory | None, *, favourable: bool) -> str:
+    counts = f"{sum(agreeing)} statements support it, {len(agreeing) - sum(agreeing)} do not."
+    is_reversed = stored is not None and (" well spoken of" in stored.text) != favourable
+    return f"What was believed before is contradicted. {counts}" if is_reversed else counts
 
 
 def form(
@@ -213,22 +217,24 @@ def form(
     topic: str,
     scope: str | None,
 ) -> tuple[Memory, ...]:
-    """Form the opinions on a topic from the memories of it; none if no statement judges.
+    """Form the opinions on a topic from memories of it; none if no statement is a judgement.
 
     Raises:
         ModelError: the language model failed; nothing was changed.
-        StoreError: others kept changing the memories it rests on.
+        StoreError: other writers changed the evidence in each of `ATTEMPTS` attempts.
     """
     for _ in range(ATTEMPTS):
         cluster, facts = _cluster(deps, recalling, bank, topic, scope)
-        proposals = checked(cluster, deps.opinions.propose(cluster))
+        proposals = validated(cluster, deps.opinions.propose(cluster))
         before = {memory.id: memory for memory in cluster.conclusions}
         now = utc_now()
         records = [
-            conclusion(bank.bank, draft, facts, before.get(draft.rewrites or ""), now, topic=topic)
+            conclusion_record(
+                bank.bank, draft, facts, before.get(draft.rewrites or ""), now, topic=topic
+            )
             for draft in proposals.drafts
         ]
-        records = encoded(deps.encoder, records)
+        records = with_own_vectors(deps.encoder, records)
         texts = {record.memory.id: record.memory.text for record in records}
         removed = tuple(removal.conclusion_id for removal in proposals.removals)
         history = [
@@ -239,7 +245,9 @@ def form(
                 old, record.memory, "form", draft.reasoning, quotable=old.id not in cluster.new
             )
         ]
-        history += [change for id in removed for change in dropped_sources(before[id], "form", now)]
+        history += [
+            change for id in removed for change in dropped_source_changes(before[id], "form", now)
+        ]
         changes = ChangeSet(
             bank.bank.id,
             remove_memories=removed,
@@ -248,7 +256,7 @@ def form(
             history=tuple(history),
             mark_consolidated=tuple(texts),
         )
-        if _applied(deps, bank, cluster, changes):
+        if _store_if_current(deps, bank, cluster, changes):
             kept = [old for id, old in before.items() if id not in texts and id not in removed]
             return (*kept, *(record.memory for record in records))
     raise StoreError(
@@ -266,33 +274,35 @@ def _cluster(
 ) -> tuple[Cluster, Mapping[str, MemoryRecord]]:
     graph, bank_id = deps.graph, bank.bank.id
     request = recall_request(bank_id, topic, max_tokens=TOKENS, types=FACTS, scope=scope)
-    held = _held(deps, bank_id, topic, scope)
-    wanted = {item.id for item in recall(recalling, [bank], request)}
-    wanted |= {s.memory_id for memory in held for s in memory.sources if s.memory_id}
-    evidence = deps.evidence(bank_id, graph.read(bank_id, RECORD, sorted(wanted)))
+    stored = _stored_opinions(deps, bank_id, topic, scope)
+    fact_ids = {item.id for item in recall(recalling, [bank], request)}
+    fact_ids |= {s.memory_id for memory in stored for s in memory.sources if s.memory_id}
+    evidence = deps.evidence(bank_id, graph.read(bank_id, RECORD, sorted(fact_ids)))
     facts = {id: record for id, record in evidence.items() if record.memory.scope == scope}
-    waiting = deps.waiting(bank_id) if held else set()
-    weighed = {s.memory_id for memory in held for s in memory.sources}
+    waiting_ids = deps.waiting(bank_id) if stored else set()
+    cited_ids = {s.memory_id for memory in stored for s in memory.sources}
     cluster = Cluster(
         bank=bank.bank,
         subject=topic,
         memories=in_order(record.memory for record in facts.values()),
-        new=frozenset(facts.keys() - weighed) | (waiting & {memory.id for memory in held}),
-        conclusions=in_order(held),
+        new=frozenset(facts.keys() - cited_ids) | (waiting_ids & {memory.id for memory in stored}),
+        conclusions=in_order(stored),
         vectors={id: record.vector for id, record in facts.items()},
     )
     return cluster, facts
 
 
-def held_opinions(graph: GraphStore, bank_id: str) -> set[str]:
-    """Return the ids of all opinions that the engine formed and that hold now."""
+def valid_opinion_ids(graph: GraphStore, bank_id: str) -> set[str]:
+    """Return the ids of all valid opinions that the engine formed."""
     opinions = frozenset({MemoryType.OPINION})
     filter = MemoryFilter(now=utc_now(), types=opinions, derived=True)
     return {memory.id for memory in every_memory(graph, bank_id, filter)}
 
 
-def _held(deps: ReflectDependencies, bank_id: str, topic: str, scope: str | None) -> list[Memory]:
-    """Return the opinions that the engine formed on the topic before."""
+def _stored_opinions(
+    deps: ReflectDependencies, bank_id: str, topic: str, scope: str | None
+) -> list[Memory]:
+    """Return the stored opinions that the engine formed on the topic."""
     opinions = frozenset({MemoryType.OPINION})
     filter = MemoryFilter(now=utc_now(), types=opinions, scope=scope, derived=True)
     return [
@@ -302,14 +312,16 @@ def _held(deps: ReflectDependencies, bank_id: str, topic: str, scope: str | None
     ]
 
 
-def _applied(
+def _store_if_current(
     deps: ReflectDependencies, bank: StoredBank, cluster: Cluster, changes: ChangeSet
 ) -> bool:
-    """Store the opinions; return False if their evidence has changed meanwhile."""
-    read = {memory.id: memory.updated_at for memory in (*cluster.memories, *cluster.conclusions)}
+    """Store the opinions; return False if their evidence has changed since it was read."""
+    versions = {
+        memory.id: memory.updated_at for memory in (*cluster.memories, *cluster.conclusions)
+    }
     with deps.lock(bank.key):
-        now = deps.graph.read(bank.bank.id, MEMORY, sorted(read))
-        if {id: memory.updated_at for id, memory in now.items()} != read:
+        current = deps.graph.read(bank.bank.id, MEMORY, sorted(versions))
+        if {id: memory.updated_at for id, memory in current.items()} != versions:
             return False
         deps.graph.apply(changes)
     deps.flush(bank.key)

@@ -27,7 +27,7 @@ _ELISION = re.compile(r"^(?:l|d|qu|n|s|j|m|t|c)['’]", re.IGNORECASE)
 
 
 def content_of(question: str) -> frozenset[str]:
-    """Return the words that a question in German, French or Spanish names; else none."""
+    """Return the content words of a German, French or Spanish question; else an empty set."""
     words = words_of(question)
     asks = question.rstrip().endswith("?")
     openings = [word for word in words[:2] if word in _WORDS["question_words"]]
@@ -39,7 +39,7 @@ def content_of(question: str) -> frozenset[str]:
 
 
 def stating(text: str, wanted: Set[str]) -> list[str]:
-    """Return the sentences of a text that have all these words, and others that say something."""
+    """Return the statements of a text that have all these words, and others in addition."""
     found = []
     for sentence in sentences(text):
         own = set(words_of(sentence)) - FUNCTION_WORDS
@@ -49,12 +49,12 @@ def stating(text: str, wanted: Set[str]) -> list[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case, without what is elided before them."""
+    """Return the words of a text in lower case, without elided articles."""
     return [_ELISION.sub("", word).casefold() for word in _WORD.findall(text)]
 
 
 def other_language_sign(text: str, topic: str) -> int | None:
-    """Return how "La panadería es fantástica" judges its subject; None if that is unclear."""
+    """Return the sign of a judgement, "La panadería es fantástica"; None if unclear."""
     copula = _COPULA.search(text)
     if copula is None or _DOUBTS.intersection(words_of(text)):
         return None

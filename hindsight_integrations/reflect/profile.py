@@ -43,26 +43,26 @@ from hindsight_integrations.stores.common import every_memory, read_one
 PROFILE_TOKENS = 512
 """Token budget of a profile's text that names none: about thirty lines."""
 
-CURRENT = timedelta(days=30)
-"""Time for which what somebody is busy with counts as current."""
+CURRENT_PERIOD = timedelta(days=30)
+"""Time after which a plan, project or state is no longer current."""
 
 MOST_MEMORIES = 2000
-"""Newest memories that a profile is read from: parsing one takes milliseconds the first time."""
+"""Most memories, the newest, that a profile is read from: parsing one takes milliseconds."""
 
 _ORDER = list(ProfileSection)
 _PRONOUN = re.compile(r"\A(She|He|Her|His)\b")
-_OWNED = ("own ", "run ", "manage ", "drive ", "lead ")
-"""Beginnings of the slots of what somebody has that another may have after them."""
-_PASSED = re.compile(
+_TRANSFERABLE_SLOTS = ("own ", "run ", "manage ", "drive ", "lead ")
+"""Prefixes of slots of things that may be handed over to another person."""
+_HANDOVER = re.compile(
     r"(?:^|[,;:]\s*|\band\s+)(?P<thing>[^,;:]+?) (?:(?:now|already) )?(?:belongs? to"
     r"|(?:is|are|was|were|has been|have been|got) (?:now )?"
     r"(?:handed|passed|given|transferred|sold|signed)(?: on| over)? to"
     r"|(?:is|are) (?:now )?(?:owned|run|managed|led|maintained) by) \w",
     re.IGNORECASE,
 )
-"""Who has a thing from now on: "tally belongs to Farida from today"."""
+"""Matches a handover, with the thing: "tally belongs to Farida from today"."""
 _BULLET = re.compile(r"\A\s*[-*•–]\s+")
-"""The mark of a list's item, which is no part of what it says."""
+"""Matches the mark of a list item, which is not quoted."""
 _HEADINGS = {
     ProfileSection.FACT: "Facts",
     ProfileSection.PREFERENCE: "Preferences",
@@ -128,32 +128,32 @@ class Profile:
     @property
     def facts(self) -> tuple[ProfileLine, ...]:
         """Lasting facts: home, work, family, languages, health."""
-        return self._of(ProfileSection.FACT)
+        return self._in_section(ProfileSection.FACT)
 
     @property
     def preferences(self) -> tuple[ProfileLine, ...]:
         """Likes and dislikes."""
-        return self._of(ProfileSection.PREFERENCE)
+        return self._in_section(ProfileSection.PREFERENCE)
 
     @property
     def current(self) -> tuple[ProfileLine, ...]:
         """Plans, projects and states of the last thirty days."""
-        return self._of(ProfileSection.CURRENT)
+        return self._in_section(ProfileSection.CURRENT)
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Ids of the memories that the lines quote, each once."""
         return tuple(dict.fromkeys(id for line in self.lines for id in line.memory_ids))
 
-    def _of(self, section: ProfileSection) -> tuple[ProfileLine, ...]:
+    def _in_section(self, section: ProfileSection) -> tuple[ProfileLine, ...]:
         return tuple(line for line in self.lines if line.section is section)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """A statement on the person: its sentence as stored, and what it says of them."""
+class _PersonStatement:
+    """A statement about the person: its sentence as stored, and its readings."""
 
-    statement: DatedStatement
+    dated: DatedStatement
     quoted: str
     readings: tuple[Reading, ...]
 
@@ -165,7 +165,7 @@ def profile_of(
     max_tokens: int,
     query_time: datetime | date | str | None,
 ) -> Profile:
-    """Return the profile of a person, from what is valid at that time.
+    """Return the profile of a person, from memories that are valid at `query_time`.
 
     Raises:
         InvalidInputError: an argument cannot be used.
@@ -175,13 +175,13 @@ def profile_of(
     now = validation.time_or_now("query_time", query_time, deps.settings.zone)
     bank_id = bank.bank.id
     entity = read_one(deps.graph, bank_id, ENTITY_NAMED, entity_norm(person), None)
-    known = [person, entity.name, *entity.aliases] if entity else [person]
-    memories = _memories(deps.graph, bank_id, known, entity, now)
-    lines = _lines(memories, frozenset(map(entity_norm, known)), bank.bank.name, now)
-    taken = _fitting(lines, deps.tokenizer, max_tokens)
-    text = rendered(taken)
+    names = [person, entity.name, *entity.aliases] if entity else [person]
+    memories = _memories(deps.graph, bank_id, names, entity, now)
+    lines = _lines(memories, frozenset(map(entity_norm, names)), bank.bank.name, now)
+    fitting = _fitting(lines, deps.tokenizer, max_tokens)
+    text = rendered(fitting)
     tokens = deps.tokenizer.count(text) if text else 0
-    return Profile(bank_id, person, tuple(taken), text, tokens, len(taken) < len(lines))
+    return Profile(bank_id, person, tuple(fitting), text, tokens, len(fitting) < len(lines))
 
 
 def rendered(lines: Sequence[ProfileLine]) -> str:
@@ -198,31 +198,36 @@ def _rendered_line(line: ProfileLine) -> str:
     return f"- {as_item(line.text)} [{by}{line.said_at:%d %b %Y}]"
 
 
-def _fitting(lines: Sequence[ProfileLine], tokenizer: Tokenizer, room: int) -> list[ProfileLine]:
-    """Return the lines that fit, the newest of each section first in turn, in their order."""
+def _fitting(
+    lines: Sequence[ProfileLine], tokenizer: Tokenizer, max_tokens: int
+) -> list[ProfileLine]:
+    """Return the lines that fit the budget, in their order.
+
+    The sections take turns, each with its newest line first.
+    """
     by_section = [list(group) for _, group in groupby(lines, lambda line: line.section)]
-    in_turn = [line for row in zip_longest(*by_section) for line in row if line is not None]
-    taken: list[ProfileLine] = []
-    for line in in_turn:
-        wider = sorted([*taken, line], key=lines.index)
-        if tokenizer.count(rendered(wider)) <= room:
-            taken = wider
-    return taken
+    interleaved = [line for row in zip_longest(*by_section) for line in row if line is not None]
+    fitting: list[ProfileLine] = []
+    for line in interleaved:
+        extended = sorted([*fitting, line], key=lines.index)
+        if tokenizer.count(rendered(extended)) <= max_tokens:
+            fitting = extended
+    return fitting
 
 
 def _memories(
-    graph: GraphStore, bank_id: str, known: Sequence[str], entity: Entity | None, now: datetime
+    graph: GraphStore, bank_id: str, names: Sequence[str], entity: Entity | None, now: datetime
 ) -> list[Memory]:
-    """Return the newest memories that somebody said or is mentioned in."""
-    given = MemoryFilter(now=now, derived=False)
-    said = conditions({"$or": [{"speaker": {"$icontains": name}} for name in known]})
-    filters = [replace(given, where=said)]
+    """Return the newest memories in which a person speaks or is mentioned."""
+    not_derived = MemoryFilter(now=now, derived=False)
+    spoken_by = conditions({"$or": [{"speaker": {"$icontains": name}} for name in names]})
+    filters = [replace(not_derived, where=spoken_by)]
     if entity is not None:
-        filters.append(replace(given, entity_ids=(entity.id,)))
-    found = {
+        filters.append(replace(not_derived, entity_ids=(entity.id,)))
+    memories = {
         memory.id: memory for filter in filters for memory in every_memory(graph, bank_id, filter)
     }
-    return nlargest(MOST_MEMORIES, found.values(), key=lambda memory: memory.mentioned_at)
+    return nlargest(MOST_MEMORIES, memories.values(), key=lambda memory: memory.mentioned_at)
 
 
 def _lines(
@@ -230,81 +235,98 @@ def _lines(
 ) -> list[ProfileLine]:
     """Return the lines of a profile, by section and newest first."""
     trusted = [m for m in memories if m.is_trusted and not is_agent(m.speaker, agent, ())]
-    certain = names - _shared(trusted, names)
-    told = [one for memory in trusted for one in _told(memory, certain)]
-    told.sort(key=lambda one: one.statement.at, reverse=True)
+    unambiguous = names - _ambiguous_names(trusted, names)
+    statements = [
+        statement for memory in trusted for statement in _person_statements(memory, unambiguous)
+    ]
+    statements.sort(key=lambda statement: statement.dated.at, reverse=True)
     lines: dict[str, ProfileLine] = {}
-    later: list[Reading] = []
-    for index, one in enumerate(told):
-        said = text_fingerprint(one.quoted)
-        if said in lines:
-            ids = (*lines[said].memory_ids, one.statement.memory.id)
-            lines[said] = replace(lines[said], memory_ids=tuple(dict.fromkeys(ids)))
+    later_readings: list[Reading] = []
+    for index, statement in enumerate(statements):
+        fingerprint = text_fingerprint(statement.quoted)
+        if fingerprint in lines:
+            ids = (*lines[fingerprint].memory_ids, statement.dated.memory.id)
+            lines[fingerprint] = replace(lines[fingerprint], memory_ids=tuple(dict.fromkeys(ids)))
             continue
-        sections = [r.section for r in one.readings if _is_due(r, one.statement.memory, now)]
-        changed = _is_overtaken(one.readings, later) or _is_changed(one, told[:index])
-        changed = changed or _is_handed_over(one, told[:index])
-        changed = changed or _may_be_over(one, told[:index], certain)
-        if not is_of_past_year(one.statement.text, one.statement.at):
-            later += one.readings
-        if sections and not changed:
-            lines[said] = _line(one, min(sections, key=_ORDER.index))
+        sections = [
+            r.section for r in statement.readings if _is_relevant(r, statement.dated.memory, now)
+        ]
+        later = statements[:index]
+        is_outdated = (
+            _is_superseded(statement.readings, later_readings)
+            or _is_changed_later(statement, later)
+            or _is_passed_on(statement, later)
+            or _may_be_over(statement, later, unambiguous)
+        )
+        if not is_of_past_year(statement.dated.text, statement.dated.at):
+            later_readings += statement.readings
+        if sections and not is_outdated:
+            lines[fingerprint] = _line(statement, min(sections, key=_ORDER.index))
     return sorted(lines.values(), key=lambda line: _ORDER.index(line.section))
 
 
-def _line(one: _Told, section: ProfileSection) -> ProfileLine:
-    memory = one.statement.memory
+def _line(statement: _PersonStatement, section: ProfileSection) -> ProfileLine:
+    memory = statement.dated.memory
     return ProfileLine(
-        section, _BULLET.sub("", one.quoted), (memory.id,), memory.mentioned_at, memory.speaker
+        section,
+        _BULLET.sub("", statement.quoted),
+        (memory.id,),
+        memory.mentioned_at,
+        memory.speaker,
     )
 
 
-def _is_due(reading: Reading, memory: Memory, now: datetime) -> bool:
-    """Return True for what is so, and a matter only if it is of these weeks and not over."""
+def _is_relevant(reading: Reading, memory: Memory, now: datetime) -> bool:
+    """Return True if a reading holds, and if it is current unless it is a lasting fact.
+
+    Current matters were said within `CURRENT_PERIOD` of `now`, and name no time that is over.
+    """
     if not reading.holds:
         return False
     if reading.section is not ProfileSection.CURRENT:
         return True
-    over = bool(memory.occurred) and all(span.end <= now for span in memory.occurred)
-    return now - memory.mentioned_at <= CURRENT and not over
+    is_over = bool(memory.occurred) and all(span.end <= now for span in memory.occurred)
+    return now - memory.mentioned_at <= CURRENT_PERIOD and not is_over
 
 
-def _is_overtaken(readings: Sequence[Reading], later: Sequence[Reading]) -> bool:
-    """Return True if a later statement gives another value, or says that this one is not so."""
+def _is_superseded(readings: Sequence[Reading], later: Sequence[Reading]) -> bool:
+    """Return True if a later reading gives another value for the slot, or negates this one."""
     return any(
-        one.slot == newer.slot and (newer.holds or bool(one.terms & newer.terms))
-        for one in readings
+        reading.slot == newer.slot and (newer.holds or bool(reading.terms & newer.terms))
+        for reading in readings
         for newer in later
     )
 
 
-def _is_changed(one: _Told, later: Sequence[_Told]) -> bool:
-    """Return True if a later statement on the person changes or ends what this one says."""
-    terms = frozenset[str]().union(*(reading.terms for reading in one.readings))
+def _is_changed_later(statement: _PersonStatement, later: Sequence[_PersonStatement]) -> bool:
+    """Return True if a later statement about the person changes or ends the facts of this one."""
+    terms = frozenset[str]().union(*(reading.terms for reading in statement.readings))
     return any(
-        newer.statement.at > one.statement.at
-        and may_change(newer.statement)
-        and is_lasting_change(newer.statement.text, newer.statement.memory.speaker)
-        and not is_of_past_year(newer.statement.text, newer.statement.at)
-        and (ends(newer.statement, terms) or change(one.statement, newer.statement) is not None)
+        newer.dated.at > statement.dated.at
+        and may_change(newer.dated)
+        and is_lasting_change(newer.dated.text, newer.dated.memory.speaker)
+        and not is_of_past_year(newer.dated.text, newer.dated.at)
+        and (ends(newer.dated, terms) or change(statement.dated, newer.dated) is not None)
         for newer in later
     )
 
 
-def _may_be_over(one: _Told, later: Sequence[_Told], names: Set[str]) -> bool:
-    """Return True if a later statement hints that what this one says is no longer so."""
-    slots = frozenset(reading.slot for reading in one.readings)
-    text = bare_sentence(one.statement.text)
+def _may_be_over(
+    statement: _PersonStatement, later: Sequence[_PersonStatement], names: Set[str]
+) -> bool:
+    """Return True if a later statement hints that the facts of this one have ended."""
+    slots = frozenset(reading.slot for reading in statement.readings)
+    text = bare_sentence(statement.dated.text)
     return bool(slots) and any(
-        newer.statement.at > one.statement.at
-        and may_be_over(text, slots, bare_sentence(newer.statement.text), names)
+        newer.dated.at > statement.dated.at
+        and may_be_over(text, slots, bare_sentence(newer.dated.text), names)
         for newer in later
     )
 
 
-def _shared(memories: Iterable[Memory], names: Set[str]) -> frozenset[str]:
-    """Return the names that a memory gives to somebody else too: "the other Anna"."""
-    telling = {
+def _ambiguous_names(memories: Iterable[Memory], names: Set[str]) -> frozenset[str]:
+    """Return the names that a memory also gives to another person: "the other Anna"."""
+    patterns = {
         name: re.compile(
             rf"\b(?:other|another|second|young|younger|elder|older|second|junior|senior) "
             rf"{re.escape(name)}\b",
@@ -313,53 +335,60 @@ def _shared(memories: Iterable[Memory], names: Set[str]) -> frozenset[str]:
         for name in names
     }
     texts = [memory.text for memory in memories]
-    return frozenset(name for name, told in telling.items() if any(map(told.search, texts)))
+    return frozenset(name for name, pattern in patterns.items() if any(map(pattern.search, texts)))
 
 
-def _is_handed_over(one: _Told, later: Sequence[_Told]) -> bool:
-    """Return True if a later statement says that what one owns or runs is another's."""
-    terms = [reading.terms for reading in one.readings if reading.slot.startswith(_OWNED)]
+def _is_passed_on(statement: _PersonStatement, later: Sequence[_PersonStatement]) -> bool:
+    """Return True if a later statement says that a thing the person has or runs is another's."""
+    readings = (r for r in statement.readings if r.slot.startswith(_TRANSFERABLE_SLOTS))
+    terms = [reading.terms for reading in readings if reading.terms]
     return any(
-        newer.statement.at > one.statement.at and any(owned <= thing for owned in terms if owned)
+        newer.dated.at > statement.dated.at and any(owned <= thing_terms for owned in terms)
         for newer in later
-        for passed in _PASSED.finditer(newer.statement.text)
-        for thing in (frozenset(lexemes(passed["thing"])),)
+        for handover in _HANDOVER.finditer(newer.dated.text)
+        for thing_terms in (frozenset(lexemes(handover["thing"])),)
     )
 
 
-def _told(memory: Memory, names: Set[str]) -> Iterator[_Told]:
-    """Yield the statements of a memory, each with what it says of the person.
+def _person_statements(memory: Memory, names: Set[str]) -> Iterator[_PersonStatement]:
+    """Yield the statements of a memory, each with its readings about the person.
 
-    A claim that the next sentence takes back tells nothing; one that it explains is quoted with it.
+    A statement that the next sentence retracts has no readings; one that the next sentence explains
+    is quoted together with it.
     """
-    known = {entity_norm(name): entity_norm(name) for name in memory.entities}
-    called = next((name for name in memory.entities if entity_norm(name) in names), None)
+    entity_names = {entity_norm(name): entity_norm(name) for name in memory.entities}
+    name_used = next((name for name in memory.entities if entity_norm(name) in names), None)
     keys = {f"@{name}" for name in names}
     if memory.speaker is not None and entity_norm(memory.speaker) in names:
         keys.add(f"i|{memory.speaker}")
-    before: ProfileReader | None = None
+    previous_reader: ProfileReader | None = None
     end = 0
     for dated in dated_statements(memory):
         quoted = dated.text
         end = max(memory.text.find(quoted, end), end) + len(quoted)
-        after = follow_up(parse(bare_sentence(quoted)), memory.text[end:])
+        following = follow_up(parse(bare_sentence(quoted)), memory.text[end:])
         pronoun = _PRONOUN.match(quoted)
-        if pronoun and called and before is not None and before.is_meant_by(pronoun[1]):
-            dated = _with_name(dated, called)
-        reader = ProfileReader(parse(bare_sentence(dated.text)), known, memory.speaker, keys)
-        before = reader
-        is_meant = dated.statement.claims.is_clause and after is not FollowUp.TAKES_BACK
+        if (
+            pronoun
+            and name_used
+            and previous_reader is not None
+            and previous_reader.is_meant_by(pronoun[1])
+        ):
+            dated = _with_name_for_pronoun(dated, name_used)
+        reader = ProfileReader(parse(bare_sentence(dated.text)), entity_names, memory.speaker, keys)
+        previous_reader = reader
+        is_meant = dated.statement.claims.is_clause and following is not FollowUp.TAKES_BACK
         readings = tuple(reader.readings()) if is_meant else ()
-        if readings and after is FollowUp.EXPLAINS:
+        if readings and following is FollowUp.EXPLAINS:
             rest = memory.text[end:]
             lead = len(rest) - len(rest.lstrip())
             stop = lead + next(iter(sentence_ends(rest.lstrip())), 0)
             quoted = (memory.text[end - len(quoted) : end] + rest[:stop]).strip()
-        yield _Told(dated, quoted, readings)
+        yield _PersonStatement(dated, quoted, readings)
 
 
-def _with_name(dated: DatedStatement, name: str) -> DatedStatement:
-    """Return a statement with a name in place of the "she", "he", "her" or "his" it begins with."""
+def _with_name_for_pronoun(dated: DatedStatement, name: str) -> DatedStatement:
+    """Replace the "she", "he", "her" or "his" at the beginning of a statement by a name."""
 
     def named(match: re.Match[str]) -> str:
         return name if match[1] in ("She", "He") else f"{name}'s"

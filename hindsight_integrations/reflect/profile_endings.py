@@ -32,7 +32,7 @@ _BORN = re.compile(
 
 
 def may_be_over(older: str, slots: Set[str], newer: str, names: Set[str]) -> bool:
-    """Return True if a later sentence hints that an earlier one is no longer so.
+    """Return True if a later sentence hints that an earlier one no longer holds.
 
     Args:
         older: the earlier sentence on the person.
@@ -64,7 +64,7 @@ def may_be_over(older: str, slots: Set[str], newer: str, names: Set[str]) -> boo
 
 
 def _is_done(sentence: Sentence, cue: Word) -> bool:
-    """Return False for what is not done: "won't stop", "leaves at five", "is on leave"."""
+    """Return False for an ending that does not happen: "won't stop", "leaves at five"."""
     if cue.tag in ("NN", "NNS") and cue.lemma not in _WORDS["ends_as_nouns"]:
         return False
     forced = sentence.head(cue).lemma == "have"  # "had to put her down"
@@ -72,7 +72,7 @@ def _is_done(sentence: Sentence, cue: Word) -> bool:
 
 
 def _is_departure(sentence: Sentence, cue: Word) -> bool:
-    """Return True for "left the office at five", "left the dog with Tom"; not for "left in May"."""
+    """Return True for a departure: "left the office at five"; not "left in May"."""
     ways = [way for way in sentence.children(cue, "prep") if way.lower in _WAYS]
     for thing in sentence.children(cue, "dobj"):
         ways += [way for way in sentence.children(thing, "prep") if way.lower == "with"]
@@ -82,7 +82,7 @@ def _is_departure(sentence: Sentence, cue: Word) -> bool:
 
 
 def _terms(sentence: Sentence, names: Set[str]) -> frozenset[str]:
-    """Return the lexemes of what a sentence tells of the person, and of the verb."""
+    """Return the lexemes of a sentence's verb and of its claim about the person."""
     told = (
         word.text
         for word in sentence.words
@@ -107,7 +107,7 @@ def _is_person(word: Word, names: Set[str]) -> bool:
 
 
 def _is_done_by(sentence: Sentence, cue: Word, same: list[Word], names: Set[str]) -> bool:
-    """Return True for "Rex lost his collar": the thing does it, and to another thing."""
+    """Return True if the thing is the agent: "Rex lost his collar"."""
     by, thing = sentence.child(cue, "nsubj"), sentence.child(cue, "dobj")
     if by is None or thing is None or thing in same or _is_person(thing, names):
         return False
@@ -115,7 +115,7 @@ def _is_done_by(sentence: Sentence, cue: Word, same: list[Word], names: Set[str]
 
 
 def _is_of_nothing_else(sentence: Sentence, cue: Word, names: Set[str]) -> bool:
-    """Return True if a sentence of an end is of the person, and names no other thing that ended."""
+    """Return True if an ending is the person's, and of no other thing."""
     jobs = kind_nouns("work")
     return any(_is_person(word, names) for word in sentence.words) and not any(
         word.tag[:2] == "NN"

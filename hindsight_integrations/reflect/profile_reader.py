@@ -71,7 +71,7 @@ class ProfileSection(StrEnum):
 
 
 class Reading(NamedTuple):
-    """Statement of a clause about a person.
+    """A claim of a clause about a person.
 
     Attributes:
         section: where it belongs.
@@ -89,7 +89,7 @@ class Reading(NamedTuple):
 
 @dataclass(slots=True)
 class ProfileReader(PhraseReader):
-    """Reads one parsed sentence as statements on one person.
+    """Reads one parsed sentence as claims about one person.
 
     Attributes:
         keys: keys of the person, as `subject_key` makes them.
@@ -98,14 +98,14 @@ class ProfileReader(PhraseReader):
     keys: Set[str]
 
     def readings(self) -> list[Reading]:
-        """Return what the main clauses of a sentence say of the person; none in doubt."""
+        """Return the claims of the main clauses about the person; none if in doubt."""
         if self._is_doubtful():
             return []
         found = [self._read(verb) for verb in self.sentence.words if self._is_main(verb)]
         return [reading for reading in found if reading is not None]
 
     def is_meant_by(self, pronoun: str) -> bool:
-        """Return True if "she" or "he" in the next sentence can mean the person only.
+        """Return True if "she" or "he" in the next sentence can only mean the person.
 
         Everybody else whom the sentence has, by name or by a noun ("her mother", "the mayor"),
         may be meant, unless the name is never given to such a person.
@@ -122,11 +122,11 @@ class ProfileReader(PhraseReader):
         return not any(self._is_rival(word, gender) for word in others)
 
     def _is_of_another(self, word: Word, gender: str) -> bool:
-        """Return True for a given name that nobody of a gender has."""
+        """Return True for a given name that excludes a gender."""
         return gender_of(entity_norm(word.text)) not in ("", gender)
 
     def _is_rival(self, word: Word, gender: str) -> bool:
-        """Return True for a word that may name another person of a gender."""
+        """Return True for a word that may name another person of the gender."""
         if word.tag in ("NNP", "NNPS"):
             return not (self._is_place(word) or self._is_of_another(word, gender))
         if word.lower in ("him", "her", "someone", "somebody"):
@@ -137,7 +137,7 @@ class ProfileReader(PhraseReader):
         return person and not self._is_what_one_is(word)
 
     def _is_what_one_is(self, word: Word) -> bool:
-        """Return True for the "nurse" of "is a nurse", "works as a nurse", "became a nurse"."""
+        """Return True for a role: "is a nurse", "works as a nurse"."""
         while word.dep in ("compound", "conj", "nmod"):
             word = self.sentence.head(word)
         head = self.sentence.head(word)
@@ -149,7 +149,7 @@ class ProfileReader(PhraseReader):
         return word in heads
 
     def _is_place(self, word: Word) -> bool:
-        """Return True for a name of a place, group, language or time: "in Bonn", "at Siemens"."""
+        """Return True for the name of a place, group, language or time: "in Bonn"."""
         labels, personal = {word.label}, is_given_name(word.text.casefold())
         while word.dep in ("compound", "conj", "flat", "nmod"):
             word = self.sentence.head(word)
@@ -170,7 +170,7 @@ class ProfileReader(PhraseReader):
         return any(word.lower in doubts and word.text != "May" for word in self.sentence.words)
 
     def _is_main(self, word: Word) -> bool:
-        """Return True for the root, or a finite verb joined to it."""
+        """Return True for the root, or a finite verb coordinated with it."""
         at = word
         while at.dep == "conj":
             at = self.sentence.head(at)
@@ -239,7 +239,7 @@ class ProfileReader(PhraseReader):
         return Reading(ProfileSection.FACT, slot, terms, not denied)
 
     def _held(self, thing: Word) -> str:
-        """Return a possession among the objects of "have"; "" if there is none."""
+        """Return the possession among the objects of "have"; "" if there is none."""
         things = [thing, *self.sentence.children(thing, "conj")]
         if any(self.sentence.children(word, "relcl") for word in things):
             return ""
@@ -248,7 +248,7 @@ class ProfileReader(PhraseReader):
     def _is_habit(
         self, verb: Word, name: str, thing: Word | None, values: Mapping[str, Value]
     ) -> bool:
-        """Return True if a verb in the present tense, with these complements, tells a habit."""
+        """Return True if a present-tense verb with these complements tells a habit."""
         if name == "residence":
             return thing is None and _is_at(values, ("in", "near", "at", "outside"), "homes")
         if name == "employment":
@@ -268,7 +268,7 @@ class ProfileReader(PhraseReader):
         )
 
     def _is_played(self, thing: Word, led: str) -> bool:
-        """Return True for "chess", "the cello"; False for "the fool", "dead", "it safe"."""
+        """Return True for a game or instrument: "chess", "the cello"; not "the fool"."""
         if self.sentence.children(thing, "conj"):
             return False
         instrument = {thing.lemma, thing.lower} & _WORDS["instruments"]
@@ -316,13 +316,13 @@ class ProfileReader(PhraseReader):
         return None
 
     def _is_undecided(self, verb: Word) -> bool:
-        """Return True for "vegetarian, or pescatarian": one of them is not so."""
+        """Return True for a choice left open: "vegetarian, or pescatarian"."""
         of = (verb, *self.sentence.children(verb, "attr", "acomp"))
         joined = [word.lower for one in of for word in self.sentence.children(one, "cc")]
         return "or" in joined and not self.sentence.children(verb, "neg")
 
     def _is_known_intolerance(self, lemmas: Set[str], values: Mapping[str, Value]) -> bool:
-        """Return False for "allergic to Mondays": only what a body does not bear is a fact."""
+        """Return False for a joke such as "allergic to Mondays"."""
         value = values.get("to")
         if value is None or lemmas.isdisjoint(_WORDS["intolerances"]):
             return True
@@ -332,7 +332,7 @@ class ProfileReader(PhraseReader):
         return medicine or bool(words & _WORDS["allergens"])
 
     def _depends(self, word: Word, verb: Word) -> bool:
-        """Return True for a complement of the verb, its parts, and those joined to it."""
+        """Return True for a complement of the verb, its parts, and coordinated ones."""
         while word.dep in ("amod", "conj", "compound", "npadvmod", "pobj", "prep", "nmod", "punct"):
             word = self.sentence.head(word)
         return word.dep in ("attr", "acomp") and self.sentence.head(word) == verb
@@ -340,7 +340,7 @@ class ProfileReader(PhraseReader):
     def _event(
         self, verb: Word, name: str, helpers: list[Word], values: dict[str, Value]
     ) -> Reading | None:
-        """Read "moved to Oslo", "was promoted to manager", "has lived in Oslo since May"."""
+        """Read an event: "moved to Oslo", "was promoted to manager", "has lived in Oslo"."""
         if self.sentence.children(verb, "neg"):
             return None
         terms = timeless(values.values())
@@ -363,7 +363,7 @@ class ProfileReader(PhraseReader):
         return None
 
     def _attribute(self, verb: Word, base: str) -> Reading | None:
-        """Read "my name is Karl", "her mother tongue is Hakka", "my wife is called Lena"."""
+        """Read an attribute: "my name is Karl", "her mother tongue is Hakka"."""
         if self.sentence.children(verb, "neg") or self._is_passing():
             return None
         values = self._values(verb)
@@ -404,7 +404,7 @@ class ProfileReader(PhraseReader):
         return Reading(ProfileSection.PREFERENCE, f"likes {sorted(terms)}", terms)
 
     def _is_liked(self, verb: Word, deed: Word) -> bool:
-        """Return True for "loves swimming", "likes to swim"; False for courtesies and irony.
+        """Return True for an activity liked: "loves swimming"; not courtesies, irony.
 
         "I hate to interrupt" and "I'd prefer not to" like nothing, "loves waiting for X" does not.
         """
@@ -415,7 +415,7 @@ class ProfileReader(PhraseReader):
         return not polite and not (to and verb.lemma in ("hate", "dislike", "detest", "loathe"))
 
     def _endured(self, verb: Word, helpers: list[Word], values: dict[str, Value]) -> Reading | None:
-        """Read "can't stand loud music"."""
+        """Read a dislike: "can't stand loud music"."""
         cannot = any(word.lower in ("can", "ca") for word in helpers)
         denied = bool(self.sentence.children(verb, "neg"))
         thing = self.sentence.child(verb, "dobj", "xcomp")
@@ -427,11 +427,11 @@ class ProfileReader(PhraseReader):
         return Reading(ProfileSection.PREFERENCE, f"likes {sorted(terms)}", terms)
 
     def _reacts(self, words: Sequence[Word]) -> bool:
-        """Return True for "it", "that idea", "what you wrote": what was just said or shown."""
+        """Return True for a reaction to what was just said: "that idea", "it"."""
         return any(word.lower in _WORDS["reactions"] for word in words)
 
     def _is_appointment(self, verb: Word) -> bool:
-        """Return True for "have a dentist appointment tomorrow", with its time."""
+        """Return True for a dated appointment: "have a dentist appointment"."""
         thing = self.sentence.child(verb, "dobj")
         return (
             thing is not None
@@ -444,7 +444,7 @@ class ProfileReader(PhraseReader):
     def _announced(
         self, verb: Word, helpers: list[Word], values: dict[str, Value]
     ) -> Reading | None:
-        """Read "will fly to Rome next week": a plan with its aim and its time."""
+        """Read a plan with its aim and time: "will fly to Rome next week"."""
         will = any(word.lower in ("will", "'ll", "’ll") for word in helpers)
         timed = any(word.label == "DATE" for word in self.sentence.words)
         aimed = any(value.kind == "name" for value in values.values())
@@ -455,7 +455,7 @@ class ProfileReader(PhraseReader):
         return Reading(ProfileSection.CURRENT, f"{verb.lemma} {sorted(terms)}", terms)
 
     def _matter(self, verb: Word, name: str, values: dict[str, Value]) -> Reading | None:
-        """Read "is training for a marathon", "is going to start at Shell on 1 December"."""
+        """Read a current activity or plan: "is training for a marathon"."""
         helpers = self.sentence.children(verb, "aux")
         present = any(word.lemma == "be" and word.tag in ("VBZ", "VBP") for word in helpers)
         over = self.sentence.children(verb, "neg") or self.says_ended(verb)
@@ -484,11 +484,11 @@ class ProfileReader(PhraseReader):
         return Reading(ProfileSection.CURRENT, f"{deed.lemma} {sorted(terms)}", terms)
 
     def _is_brief(self) -> bool:
-        """Return True for a move that is said to be for some time only."""
+        """Return True for a move of limited time."""
         return any(word.lower in _WORDS["brief"] for word in self.sentence.words)
 
     def _is_passing(self) -> bool:
-        """Return True if what is said holds for a time that is named only."""
+        """Return True if a claim holds only for a time that is named."""
         lowered = {word.lower for word in self.sentence.words}
         return bool(lowered & _WORDS["passing_times"] or _PERIOD.search(self.sentence.text))
 

@@ -22,17 +22,17 @@ _NEXT = 400
 
 
 def is_retraction(sentence: str) -> bool:
-    """Return True if a sentence only takes back what was said before it."""
+    """Return True if a sentence only retracts the previous one."""
     return len(sentence.split()) <= LONGEST and _DENIAL.match(sentence) is not None
 
 
 def retracts_itself(sentence: str) -> bool:
-    """Return True if a sentence takes back its own words: "We moved to Mars, as if."."""
+    """Return True if a sentence retracts its own words: "We moved to Mars, as if."."""
     return _WITHIN.search(sentence) is not None
 
 
 def retraction_after(text: str, quoted: str) -> str:
-    """Return the sentence that takes back the quoted one before it; empty if none does.
+    """Return the sentence that retracts the quoted one before it; "" if there is none.
 
     Args:
         text: the whole text.
@@ -45,6 +45,6 @@ def retraction_after(text: str, quoted: str) -> str:
 
 
 def retraction_in(following: str) -> str:
-    """Return the first sentence of a text if it takes back what stands before; empty if not."""
+    """Return the first sentence of a text if it is a retraction; else ""."""
     found = sentences(following[:_NEXT].lstrip(" .!?…,;:)\"'”’\n"))
     return found[0] if found and is_retraction(found[0]) else ""

@@ -30,7 +30,7 @@ from hindsight_integrations.reflect.observation_text import compose, priority
 from hindsight_integrations.reflect.topics import Grade, Statement, Topic, alternatives
 
 _CUES = table("reflection")["kinds"]
-_READ = tuple(
+_KIND_CUES = tuple(
     (kind, re.compile(rf"\b(?:{alternatives(_CUES[kind.value])})\b", re.IGNORECASE))
     for kind in (
         ObservationKind.RISK,
@@ -39,12 +39,12 @@ _READ = tuple(
         ObservationKind.STRATEGY,
     )
 )
-_AGAIN = re.compile(rf"\b(?:{alternatives(_CUES['again'])})\b", re.IGNORECASE)
+_RECURRENCE = re.compile(rf"\b(?:{alternatives(_CUES['again'])})\b", re.IGNORECASE)
 _DENIED = re.compile(r"\b(?:never|no|not|\w+n['’]t|without|free of)\W+$", re.IGNORECASE)
 _LIKING = word_sets("profile")["liking"]
-_DAYS_OF_A_PATTERN = 3
-_MARKS = str.maketrans("@|>", "   ")
-"""Marks in the key of a topic."""
+_MIN_PATTERN_DAYS = 3
+_KEY_SEPARATORS = str.maketrans("@|>", "   ")
+"""Replaces the separators in the key of a topic by blanks."""
 
 
 def kind_of(
@@ -52,58 +52,65 @@ def kind_of(
     times: Sequence[datetime],
     *,
     has_changed: bool = False,
-    known: Set[str] = frozenset(),
+    topic_terms: Set[str] = frozenset(),
 ) -> ObservationKind:
-    """Return the kind that most of the quotes show; else pattern or generalization.
+    """Return the kind of observation that most of the quotes show; else pattern or generalization.
 
-    Tested in this order: risk, causal, preference, strategy. A pattern is what most of the quotes
-    say in the same words, or of what comes again; three mentions of a thing are none.
+    Tested in this order: risk, causal, preference, strategy. A pattern needs a word in most quotes
+    on `_MIN_PATTERN_DAYS` days, or a word of recurrence in most; mentions of a name do not suffice.
 
     Args:
         quotes: evidence of the observation.
         times: when each was said.
-        has_changed: later ones change the earlier ones, so that there is no pattern.
-        known: lexemes that all quotes share anyway: those of the topic.
+        has_changed: True if later quotes change earlier ones, so that there is no pattern.
+        topic_terms: lexemes that all quotes share anyway: those of the topic.
     """
-    for kind, cue in _READ:
-        if _are_most(sum(map(_shows(kind, cue), quotes)), quotes) and (
-            kind is not ObservationKind.PREFERENCE or len(_likers(quotes)) < 2
+    for kind, cue in _KIND_CUES:
+        if _is_majority(sum(map(_kind_test(kind, cue), quotes)), quotes) and (
+            kind is not ObservationKind.PREFERENCE or len(_who_likes(quotes)) < 2
         ):
             return kind
     if has_changed:
         return ObservationKind.GENERALIZATION
     days = {time.date() for time in times}
-    again = sum(bool(_AGAIN.search(quote)) for quote in quotes)
-    said = Counter(term for quote in quotes for term in _plain_terms(quote) - known)
-    alike = any(_are_most(count, quotes) for count in said.values())
-    if (len(days) >= _DAYS_OF_A_PATTERN and alike) or (len(days) > 1 and _are_most(again, quotes)):
+    recurring = sum(bool(_RECURRENCE.search(quote)) for quote in quotes)
+    counts = Counter(
+        term for quote in quotes for term in _lexemes_without_names(quote) - topic_terms
+    )
+    is_repeated = any(_is_majority(count, quotes) for count in counts.values())
+    if (len(days) >= _MIN_PATTERN_DAYS and is_repeated) or (
+        len(days) > 1 and _is_majority(recurring, quotes)
+    ):
         return ObservationKind.PATTERN
     return ObservationKind.GENERALIZATION
 
 
-def _plain_terms(quote: str) -> frozenset[str]:
-    """Return the lexemes of a quote without its names: these are mentions, not what is said."""
+def _lexemes_without_names(quote: str) -> frozenset[str]:
+    """Return the lexemes of a quote without its names, which show no pattern."""
     return frozenset(lexemes(" ".join(word for word in quote.split() if word[:1].islower())))
 
 
-def _are_most(count: int, quotes: Sequence[str]) -> bool:
+def _is_majority(count: int, quotes: Sequence[str]) -> bool:
     return 2 * count > len(quotes)
 
 
-def _shows(kind: ObservationKind, cue: re.Pattern[str]) -> Callable[[str], bool]:
-    """Return what tells whether a quote shows a kind: "the reviewers hate it" is no preference."""
+def _kind_test(kind: ObservationKind, cue: re.Pattern[str]) -> Callable[[str], bool]:
+    """Return a predicate for quotes that show a kind.
+
+    Dislikes of a group that is not named ("the reviewers hate it") are no preference.
+    """
 
     def shown(quote: str) -> bool:
         found = cue.search(quote)
         if found is None or _DENIED.search(quote[: found.start()]):
             return False
-        return kind is not ObservationKind.PREFERENCE or None not in _likers([quote])
+        return kind is not ObservationKind.PREFERENCE or None not in _who_likes([quote])
 
     return shown
 
 
-def _likers(quotes: Iterable[str]) -> set[str | None]:
-    """Return who likes or dislikes something in quotes; None for whom no name tells."""
+def _who_likes(quotes: Iterable[str]) -> set[str | None]:
+    """Return who likes or dislikes something in quotes; None for subjects without a name."""
     likers: set[str | None] = set()
     for sentence in map(parse, quotes):
         for verb in sentence.words:
@@ -116,13 +123,14 @@ def _likers(quotes: Iterable[str]) -> set[str | None]:
 
 
 MOST_EVIDENCE = 24
-"""Most memories that an observation rests on: the first, and the latest ones."""
+"""Most memories cited by an observation: the first, and the latest ones."""
 
-FEWEST = {Grade.NOUN: 3, Grade.OWN: 2, Grade.NAME: 2, Grade.PHRASE: 2}
-"""Fewest memories of an observation, by the grade of its topic: "the boiler" may be any."""
+MIN_MEMORIES = {Grade.NOUN: 3, Grade.OWN: 2, Grade.NAME: 2, Grade.PHRASE: 2}
+"""Minimum memories of an observation, by the grade of its topic: a bare noun ("the boiler") may
+mean different things, so it needs more."""
 
-PASSAGE = 300
-"""Fewest characters of a passage: a text without speaker; one with a title always is one."""
+MIN_PASSAGE = 300
+"""Minimum characters of a passage without title; a text with a title is one at any length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,52 +140,61 @@ class RuleConsolidator:
     id: str = field(default="rules-2", init=False)
 
     def propose(self, cluster: Cluster) -> Proposals:
-        """Propose what the memories of the cluster say together."""
-        return _Assignment(cluster).proposals()
+        """Propose observations from the cluster, and the removal of unsupported ones."""
+        return _ClusterObservations(cluster).proposals()
 
 
-class _Assignment:
-    """One cluster, while its statements are assigned to observations."""
+class _ClusterObservations:
+    """Groups the statements of one cluster into observations."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._all = [
+        self._statements = [
             statement
             for memory in cluster.memories
             for statement in dated_statements(memory, cluster.speakers)
         ]
-        self._said = [one for one in self._all if not _is_passage(one.memory)]
+        self._non_passages = [one for one in self._statements if not _is_passage(one.memory)]
 
     def proposals(self) -> Proposals:
         drafts: list[Draft] = []
         removals: list[Removal] = []
-        left = list(self._cluster.conclusions)
-        for group in (*(changed := self._changed()), *self._repeated(changed)):
-            mine = [held for held in left if _rests_on(held, group)]
-            left = [held for held in left if held not in mine]
-            home = mine[0] if mine else None
-            removals += [Removal(held.id, f"{home.id} says the same.") for held in mine[1:] if home]
-            if home is None or home.id in self._cluster.new or not _is_told(home, group):
-                drafts.append(self._draft(group, home))
-        for held in left:
-            quoted = self._quoted(held)
+        remaining = list(self._cluster.conclusions)
+        for group in (
+            *(change_groups := self._change_groups()),
+            *self._topic_groups(change_groups),
+        ):
+            citing = [conclusion for conclusion in remaining if _cites_only(conclusion, group)]
+            remaining = [conclusion for conclusion in remaining if conclusion not in citing]
+            target = citing[0] if citing else None
+            removals += [
+                Removal(conclusion.id, f"{target.id} says the same.")
+                for conclusion in citing[1:]
+                if target
+            ]
+            if target is None or target.id in self._cluster.new or not _cites_all(target, group):
+                drafts.append(self._draft(group, target))
+        for conclusion in remaining:
+            quoted = self._quoted(conclusion)
             if not quoted:
-                removals.append(Removal(held.id, "Nothing that it rested on says it still."))
-            elif held.id in self._cluster.new:
-                drafts.append(self._draft(quoted, held))
-            elif self._is_contested(quoted) and _is_by_rule(held):
-                removals.append(Removal(held.id, "A later memory says that this has ended."))
+                removals.append(Removal(conclusion.id, "Nothing that it rested on says it still."))
+            elif conclusion.id in self._cluster.new:
+                drafts.append(self._draft(quoted, conclusion))
+            elif self._has_ended(quoted) and _is_rule_text(conclusion):
+                removals.append(Removal(conclusion.id, "A later memory says that this has ended."))
         return Proposals(tuple(drafts), tuple(removals))
 
     def _quoted(self, conclusion: Memory) -> list[DatedStatement]:
-        """Return the statements that the evidence of a conclusion quotes.
+        """Return the statements that the evidence of a conclusion quotes, one of each memory.
 
-        If a language model quoted more or less than a statement, exactly these words. For a memory
-        whose text has changed, its statement on the topic of the others.
+        If a language model quoted more or less than a statement, its exact words are used. For a
+        memory whose text has changed, it is a statement on the topic of the others.
         """
         quotes = {s.memory_id: s.quote or "" for s in conclusion.sources if s.supports}
-        mine = [statement for statement in self._all if statement.memory.id in quotes]
-        quoted = [statement for statement in mine if quotes[statement.memory.id] in statement.text]
+        of_evidence = [statement for statement in self._statements if statement.memory.id in quotes]
+        quoted = [
+            statement for statement in of_evidence if quotes[statement.memory.id] in statement.text
+        ]
         quoted += [
             DatedStatement(memory, Statement(words, {}, frozenset(lexemes(words))))
             for memory in self._cluster.memories
@@ -185,87 +202,91 @@ class _Assignment:
         ]
         keys = {key for statement in quoted for key in statement.statement.topics}
         quoted += [
-            one
-            for one in mine
-            if keys & one.statement.topics.keys()
-            or any(self._shift(o, one) or self._shift(one, o) for o in quoted)
+            candidate
+            for candidate in of_evidence
+            if keys & candidate.statement.topics.keys()
+            or any(self._shift(o, candidate) or self._shift(candidate, o) for o in quoted)
         ]
-        return _one_per_memory(quoted)
+        return _first_per_memory(quoted)
 
     def _shift(self, older: DatedStatement, newer: DatedStatement) -> ValueChange | None:
         return change(older, newer, self._cluster.ambiguous)
 
-    def _changed(self) -> list[list[DatedStatement]]:
-        """Return groups of statements that change each other, with what repeats the old value."""
+    def _change_groups(self) -> list[list[DatedStatement]]:
+        """Return groups of statements that change each other, with repetitions of the old value."""
         ties: dict[int, list[DatedStatement]] = {}
-        for newer in self._said:
-            for older in self._said if may_change(newer) else ():
+        for newer in self._non_passages:
+            for older in self._non_passages if may_change(newer) else ():
                 if (shift := self._shift(older, newer)) is not None:
-                    for one in (older, *self._repeating(older, newer, shift)):
-                        ties.setdefault(id(one), []).append(newer)
-                        ties.setdefault(id(newer), []).append(one)
-        tied = [statement for statement in self._said if id(statement) in ties]
-        groups = (_one_per_memory(group) for group in _components(tied, ties))
+                    for linked in (older, *self._repeating_old_value(older, newer, shift)):
+                        ties.setdefault(id(linked), []).append(newer)
+                        ties.setdefault(id(newer), []).append(linked)
+        linked_statements = [statement for statement in self._non_passages if id(statement) in ties]
+        groups = (
+            _first_per_memory(group) for group in _connected_components(linked_statements, ties)
+        )
         return [group for group in groups if len(group) > 1 and self._is_new(group)]
 
-    def _repeating(
+    def _repeating_old_value(
         self, older: DatedStatement, newer: DatedStatement, shift: ValueChange
     ) -> list[DatedStatement]:
-        """Return the statements before a change that share the topic of the old value."""
+        """Return the plain statements before a change whose topic is the old value."""
         terms = frozenset(lexemes(shift.before))
         keys = {key for key, topic in older.statement.topics.items() if topic.terms == terms}
         return [
-            one
-            for one in self._said
-            if one.at < newer.at
-            and one.memory.scope == older.memory.scope
-            and keys & one.statement.topics.keys()
-            and one.statement.claims.is_plain
+            statement
+            for statement in self._non_passages
+            if statement.at < newer.at
+            and statement.memory.scope == older.memory.scope
+            and keys & statement.statement.topics.keys()
+            and statement.statement.claims.is_plain
         ]
 
-    def _repeated(self, changed: Sequence[Sequence[DatedStatement]]) -> list[list[DatedStatement]]:
+    def _topic_groups(
+        self, change_groups: Sequence[Sequence[DatedStatement]]
+    ) -> list[list[DatedStatement]]:
         """Return groups of statements that share a topic, from more than one occasion."""
-        told = [{statement.memory.id for statement in group} for group in changed]
-        among: dict[tuple[str | None, str], list[DatedStatement]] = {}
-        for statement in self._said:
+        covered = [{statement.memory.id for statement in group} for group in change_groups]
+        by_topic: dict[tuple[str | None, str], list[DatedStatement]] = {}
+        for statement in self._non_passages:
             if statement.statement.claims.is_plain:
                 for key in statement.statement.topics:
-                    among.setdefault((statement.memory.scope, key), []).append(statement)
+                    by_topic.setdefault((statement.memory.scope, key), []).append(statement)
         groups = (
-            (key, _one_per_memory(one))
-            for (_, key), group in among.items()
-            for one in _of_one_thing(key, group)
+            (key, _first_per_memory(same_referent))
+            for (_, key), group in by_topic.items()
+            for same_referent in _same_referent_groups(key, group)
         )
         return [
             group
             for key, group in groups
-            if self._is_worth_telling(key, group)
-            and not any({one.memory.id for one in group} <= ids for ids in told)
+            if self._is_notable(key, group)
+            and not any({statement.memory.id for statement in group} <= ids for ids in covered)
         ]
 
-    def _is_worth_telling(self, key: str, group: Sequence[DatedStatement]) -> bool:
+    def _is_notable(self, key: str, group: Sequence[DatedStatement]) -> bool:
         topics = [statement.statement.topics[key] for statement in group]
         return (
-            len(group) >= FEWEST[topics[0].grade]
+            len(group) >= MIN_MEMORIES[topics[0].grade]
             and len(set(map(_occasion, group))) > 1
             and self._is_new(group)
-            and (topics[0].grade is not Grade.NAME or _says_more(key, group))
-            and not self._is_overshadowed(topics[0], group)
-            and not self._is_contested(group)
+            and (topics[0].grade is not Grade.NAME or _says_more_than_place(key, group))
+            and not self._has_better_topic(topics[0], group)
+            and not self._has_ended(group)
         )
 
     def _is_new(self, group: Sequence[DatedStatement]) -> bool:
         return any(statement.memory.id in self._cluster.new for statement in group)
 
-    def _is_overshadowed(self, topic: Topic, group: Sequence[DatedStatement]) -> bool:
-        """Return True if the statements share a topic that says more than this one."""
-        shared = set.intersection(*(set(one.statement.topics) for one in group))
+    def _has_better_topic(self, topic: Topic, group: Sequence[DatedStatement]) -> bool:
+        """Return True if the statements share a more specific topic; see `priority`."""
+        shared = set.intersection(*(set(statement.statement.topics) for statement in group))
         first = group[0].statement.topics
         return any(priority(first[key]) > priority(topic) for key in shared)
 
-    def _is_contested(self, group: Sequence[DatedStatement]) -> bool:
+    def _has_ended(self, group: Sequence[DatedStatement]) -> bool:
         """Return True if a later statement on the topic says that it has ended."""
-        keys = set.intersection(*(set(one.statement.topics) for one in group))
+        keys = set.intersection(*(set(statement.statement.topics) for statement in group))
         return any(
             later.at > group[0].at
             and later.memory.scope == group[0].memory.scope
@@ -274,122 +295,138 @@ class _Assignment:
                 for key, topic in later.statement.topics.items()
                 if key in keys
             )
-            for later in self._said
+            for later in self._non_passages
         )
 
     def _draft(self, evidence: Sequence[DatedStatement], rewritten: Memory | None = None) -> Draft:
-        kept = _kept(evidence)
-        composed = compose(kept, self._cluster.vectors, self._cluster.ambiguous)
+        chosen = _first_and_latest(evidence)
+        wording = compose(chosen, self._cluster.vectors, self._cluster.ambiguous)
         return Draft(
-            text=composed.text,
-            evidence=tuple(Evidence(id, words) for id, words in composed.quotes.items()),
-            reasoning=composed.reasoning,
+            text=wording.text,
+            evidence=tuple(Evidence(id, words) for id, words in wording.quotes.items()),
+            reasoning=wording.reasoning,
             kind=kind_of(
-                list(composed.quotes.values()),
-                [statement.at for statement in kept],
-                has_changed=composed.earlier is not None,
-                known=_known(kept),
+                list(wording.quotes.values()),
+                [statement.at for statement in chosen],
+                has_changed=wording.earlier is not None,
+                topic_terms=_topic_lexemes(chosen),
             ),
             rewrites=rewritten.id if rewritten else None,
-            earlier=composed.earlier,
+            earlier=wording.earlier,
         )
 
 
-def _says_more(key: str, group: Sequence[DatedStatement]) -> bool:
-    """Return False for statements that only happen in one place: "lives in Hull", "met in Hull".
+def _says_more_than_place(key: str, group: Sequence[DatedStatement]) -> bool:
+    """Return False if statements have only a place in common: "lives in Hull", "met in Hull".
 
-    Most have to say something of the place itself, or the same of whatever is there.
+    Most must be about the place itself, or share another word.
     """
-    placed = sum(one.statement.topics[key].placed for one in group)
-    if 2 * placed < len(group):
+    placed_count = sum(statement.statement.topics[key].placed for statement in group)
+    if 2 * placed_count < len(group):
         return True
-    named = frozenset(
+    topic_lexemes = frozenset(
         lexemes(
-            " ".join([key.translate(_MARKS), *(n for one in group for n in one.memory.entities)])
+            " ".join(
+                [
+                    key.translate(_KEY_SEPARATORS),
+                    *(name for statement in group for name in statement.memory.entities),
+                ]
+            )
         )
     )
-    said = Counter(term for one in group for term in one.statement.terms - named)
-    return any(2 * count > len(group) for count in said.values())
+    counts = Counter(
+        term for statement in group for term in statement.statement.terms - topic_lexemes
+    )
+    return any(2 * count > len(group) for count in counts.values())
 
 
-def _known(evidence: Sequence[DatedStatement]) -> frozenset[str]:
-    """Return the lexemes of the topics that all statements share, and of their holders."""
-    shared = set.intersection(*(set(one.statement.topics) for one in evidence))
-    return frozenset(lexemes(" ".join(shared).translate(_MARKS)))
+def _topic_lexemes(evidence: Sequence[DatedStatement]) -> frozenset[str]:
+    """Return the lexemes of the topics, and of their owners, that all statements share."""
+    shared = set.intersection(*(set(statement.statement.topics) for statement in evidence))
+    return frozenset(lexemes(" ".join(shared).translate(_KEY_SEPARATORS)))
 
 
-def _kept(evidence: Sequence[DatedStatement]) -> list[DatedStatement]:
+def _first_and_latest(evidence: Sequence[DatedStatement]) -> list[DatedStatement]:
     """Return the first statement and the latest ones, in order of time."""
     ordered = sorted(evidence, key=lambda statement: (statement.at, statement.memory.id))
     return [*ordered[:1], *ordered[1:][-MOST_EVIDENCE + 1 :]]
 
 
-def _rests_on(held: Memory, group: Sequence[DatedStatement]) -> bool:
-    """Return True if all that a stored observation rests on is in the group."""
-    return {source.memory_id for source in held.sources} <= {one.memory.id for one in group}
+def _cites_only(observation: Memory, group: Sequence[DatedStatement]) -> bool:
+    """Return True if a stored observation cites only memories of the group."""
+    return {source.memory_id for source in observation.sources} <= {
+        statement.memory.id for statement in group
+    }
 
 
-def _is_told(held: Memory, group: Sequence[DatedStatement]) -> bool:
-    """Return True if a stored observation rests on the whole group."""
-    rested = {source.memory_id for source in held.sources}
-    return rested == {one.memory.id for one in _kept(group)}
+def _cites_all(observation: Memory, group: Sequence[DatedStatement]) -> bool:
+    """Return True if a stored observation cites the memories chosen from the whole group."""
+    cited_ids = {source.memory_id for source in observation.sources}
+    return cited_ids == {statement.memory.id for statement in _first_and_latest(group)}
 
 
-def _is_by_rule(held: Memory) -> bool:
-    """Return True for the text of rules, which quotes its evidence literally."""
-    return any(f"“{source.quote}” (" in held.text for source in held.sources)
+def _is_rule_text(observation: Memory) -> bool:
+    """Return True if the text was written by rules, which quote the evidence verbatim."""
+    return any(f"“{source.quote}” (" in observation.text for source in observation.sources)
 
 
 def _occasion(statement: DatedStatement) -> tuple[object, ...]:
     return statement.memory.document_id, statement.at.date()
 
 
-def _of_one_thing(key: str, group: Sequence[DatedStatement]) -> Iterable[list[DatedStatement]]:
-    """Return the statements on a topic in groups that surely mean the same thing.
+def _same_referent_groups(
+    key: str, group: Sequence[DatedStatement]
+) -> Iterable[list[DatedStatement]]:
+    """Group the statements on a topic by referent.
 
-    "The wall" of one speaker is that of another if both speak of it in one conversation, or on one
-    day: else each may have a wall.
+    A bare noun has one referent for one speaker, within one document, or on one day: "the wall" of
+    speakers who share none of these may be two walls. Other topics have one referent.
     """
     if group[0].statement.topics[key].grade is not Grade.NOUN:
         return [list(group)]
-    last: dict[tuple[str, object], DatedStatement] = {}
-    ties: dict[int, list[DatedStatement]] = {id(one): [] for one in group}
-    for one in group:
-        speaker, document = one.memory.speaker, one.memory.document_id or one.memory.id
-        for shared in (("speaker", speaker), ("document", document), ("day", one.at.date())):
-            if (before := last.get(shared)) is not None:
-                ties[id(one)].append(before)
-                ties[id(before)].append(one)
-            last[shared] = one
-    return _components(group, ties)
+    last_by_key: dict[tuple[str, object], DatedStatement] = {}
+    ties: dict[int, list[DatedStatement]] = {id(statement): [] for statement in group}
+    for statement in group:
+        speaker, document = (
+            statement.memory.speaker,
+            statement.memory.document_id or statement.memory.id,
+        )
+        for shared in (("speaker", speaker), ("document", document), ("day", statement.at.date())):
+            if (previous := last_by_key.get(shared)) is not None:
+                ties[id(statement)].append(previous)
+                ties[id(previous)].append(statement)
+            last_by_key[shared] = statement
+    return _connected_components(group, ties)
 
 
-def _one_per_memory(statements: Sequence[DatedStatement]) -> list[DatedStatement]:
+def _first_per_memory(statements: Sequence[DatedStatement]) -> list[DatedStatement]:
     first = {statement.memory.id: statement for statement in reversed(statements)}
     return list(first.values())[::-1]
 
 
-def _components(
+def _connected_components(
     statements: Sequence[DatedStatement], ties: Mapping[int, Sequence[DatedStatement]]
 ) -> Iterator[list[DatedStatement]]:
-    """Yield the connected groups of statements, in order of time."""
+    """Yield the connected components of the graph of statements, each sorted by time."""
     seen: set[int] = set()
-    for first in statements:
-        group, edge = [], [first]
-        while edge:
-            one = edge.pop()
-            if id(one) not in seen:
-                seen.add(id(one))
-                group.append(one)
-                edge += ties[id(one)]
+    for start in statements:
+        group, frontier = [], [start]
+        while frontier:
+            statement = frontier.pop()
+            if id(statement) not in seen:
+                seen.add(id(statement))
+                group.append(statement)
+                frontier += ties[id(statement)]
         if group:
-            yield sorted(group, key=lambda one: (one.at, one.memory.id))
+            yield sorted(group, key=lambda statement: (statement.at, statement.memory.id))
 
 
 def _is_passage(memory: Memory) -> bool:
-    """Return True if the memory is part of a written text, which is clear by itself.
+    """Return True if the memory is part of a written text, which needs no observation.
 
     An observation that quotes several passages says less than they do, and replaces them in
     recall: with observations of passages, MuSiQue's All@1024t was 50 instead of 63.
     """
-    return memory.speaker is None and (memory.context is not None or len(memory.text) >= PASSAGE)
+    return memory.speaker is None and (
+        memory.context is not None or len(memory.text) >= MIN_PASSAGE
+    )

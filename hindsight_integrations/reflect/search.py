@@ -60,7 +60,7 @@ class SearchResult(NamedTuple):
 
     @property
     def stale(self) -> bool:
-        """True if it should be checked against the facts."""
+        """True if the result should be checked against the facts."""
         return self.waits or self.contradicted or self.trend is Trend.STALE
 
 
@@ -80,7 +80,7 @@ def find_memories(
     for note in result.notes:
         log.warning("a search in bank %r: %s", bank.bank.id, note)
     memories = [item.memory for item in result.memories]
-    waiting = _waiting(deps.graph, bank.bank.id, [m.id for m in memories if is_conclusion(m)])
+    waiting = _outdated_ids(deps.graph, bank.bank.id, [m.id for m in memories if is_conclusion(m)])
 
     def as_result(memory: Memory) -> SearchResult:
         if not is_conclusion(memory):
@@ -92,8 +92,8 @@ def find_memories(
     return [as_result(memory) for memory in memories], result.failures
 
 
-def _waiting(graph: GraphStore, bank_id: str, conclusions: Sequence[str]) -> set[str]:
-    """Return the ids that wait, and the conclusions that share an entity with one of these."""
+def _outdated_ids(graph: GraphStore, bank_id: str, conclusions: Sequence[str]) -> set[str]:
+    """Return the queued ids, and the conclusions that share an entity with a queued memory."""
     if not conclusions:
         return set()
     waiting = graph.pending_consolidation(bank_id, WAITING)
@@ -104,7 +104,7 @@ def _waiting(graph: GraphStore, bank_id: str, conclusions: Sequence[str]) -> set
 
 
 def types_of(wanted: frozenset[MemoryType], request: RecallRequest) -> frozenset[MemoryType]:
-    """Return the wanted types that the request admits."""
+    """Return those of the types that the request admits."""
     return wanted if request.filter.types is None else wanted & request.filter.types
 
 
@@ -133,7 +133,7 @@ def find_models(
         return []
     if filter.window is not None or request.entities or not request.query:
         return []
-    models = [m for m in deps.graph.scan(bank.bank.id, MENTAL_MODEL) if _admitted(m, filter)]
+    models = [m for m in deps.graph.scan(bank.bank.id, MENTAL_MODEL) if _passes(m, filter)]
     if not models:
         return []
     heads = [_head(model) for model in models]
@@ -149,11 +149,11 @@ def find_models(
     likest = [model for _, _, model in sorted(near)[:MODELS]]
     sources = [source for model in likest for source in model.sources]
     stored = deps.graph.read(bank.bank.id, MEMORY, sources)
-    return [SearchResult(model, bool(_since(model, stored))) for model in likest]
+    return [SearchResult(model, bool(_changed_sources(model, stored))) for model in likest]
 
 
-def with_news(results: Sequence[SearchResult]) -> list[SearchResult]:
-    """Return the results, marked where one of the memories contradicts them or is news to them.
+def with_changes(results: Sequence[SearchResult]) -> list[SearchResult]:
+    """Mark the results that a newer memory among them contradicts or adds to.
 
     A memory is contradicted by a newer one. So is a mental model, if its text or a memory that it
     was made from is; it waits if one of the memories is new to it. That is cheaper than a search
@@ -163,13 +163,13 @@ def with_news(results: Sequence[SearchResult]) -> list[SearchResult]:
     facts = [memory for memory in memories if not is_conclusion(memory)]
     outdated = contradicted(facts)
 
-    def marked(result: SearchResult) -> SearchResult:
+    def with_marks(result: SearchResult) -> SearchResult:
         model = result.source
         if isinstance(model, Memory):
             return result._replace(contradicted=model.id in outdated)
         terms = set(lexemes(_head(model)))
         news = model.source_query is not None and any(
-            _is_news(memory, model) and terms.intersection(lexemes(memory.text))
+            _adds_to_model(memory, model) and terms.intersection(lexemes(memory.text))
             for memory in memories
         )
         wrong = not outdated.isdisjoint(model.sources) or contradicting(model, facts)
@@ -177,19 +177,19 @@ def with_news(results: Sequence[SearchResult]) -> list[SearchResult]:
             waits=result.waits or news, contradicted=result.contradicted or bool(wrong)
         )
 
-    return [marked(result) for result in results]
+    return [with_marks(result) for result in results]
 
 
 def _head(model: MentalModel) -> str:
     return f"{model.name}. {model.source_query or model.text[:_HEAD]}"
 
 
-def _is_news(memory: Memory, model: MentalModel) -> bool:
+def _adds_to_model(memory: Memory, model: MentalModel) -> bool:
     known = memory.id in model.sources or memory.created_at <= model.refreshed_at
     return not known and not is_conclusion(memory)
 
 
-def _admitted(model: MentalModel, filter: MemoryFilter) -> bool:
+def _passes(model: MentalModel, filter: MemoryFilter) -> bool:
     if model.text in ("", NOTHING_FOUND):  # the sentence, from an earlier version
         return False
     if filter.as_of is not None and model.refreshed_at > filter.as_of:
@@ -206,13 +206,13 @@ def staleness(deps: RecallDependencies, bank: StoredBank, model: MentalModel) ->
     near = recall(deps, [bank], source_request(model, model.max_tokens, "low")).memories
     facts = [item.memory for item in near if not is_conclusion(item.memory)]
     return replace(
-        _since(model, stored),
-        newer=tuple(_newer(near, model)),
-        contradicted=_against(model, stored, facts),
+        _changed_sources(model, stored),
+        newer=tuple(_newer_matches(near, model)),
+        contradicted=_contradicting_ids(model, stored, facts),
     )
 
 
-def _against(
+def _contradicting_ids(
     model: MentalModel, stored: Mapping[str, Memory], facts: Sequence[Memory]
 ) -> tuple[str, ...]:
     """Return the ids of the memories that contradict the model's text, or one of its sources."""
@@ -225,8 +225,8 @@ def _against(
     return tuple(dict.fromkeys((*against, *contradicting(model, facts))))
 
 
-def _since(model: MentalModel, stored: Mapping[str, Memory]) -> Staleness:
-    """Return changes of the sources; `stored` has those that still exist."""
+def _changed_sources(model: MentalModel, stored: Mapping[str, Memory]) -> Staleness:
+    """Return the changes of the sources since the text was written."""
     changed = (
         source
         for source in model.sources
@@ -254,15 +254,15 @@ def source_request(model: MentalModel, max_tokens: int, budget: Budget = "mid") 
     )
 
 
-def _newer(near: Sequence[Recalled], model: MentalModel) -> Iterator[str]:
-    """Yield newer memories that its source query finds by their words or meaning.
+def _newer_matches(near: Sequence[Recalled], model: MentalModel) -> Iterator[str]:
+    """Yield newer memories that match the source query by words or by meaning.
 
     A small bank returns all its memories for any question, so being recalled is not enough.
     """
     if model.source_query is None:
         return
     for item in near:
-        if _is_news(item.memory, model) and any(
+        if _adds_to_model(item.memory, model) and any(
             found.arm is Arm.KEYWORD or (found.arm is Arm.SEMANTIC and found.score >= LIKENESS)
             for found in item.arms
         ):
@@ -283,7 +283,7 @@ def with_mental_models(
     models: list[RecalledModel] = []
     for bank in banks if left else ():
         own = [SearchResult(m.memory) for m in result if m.memory.bank_id == bank.bank.id]
-        for found in with_news([*find_models(deps, bank, request), *own]):
+        for found in with_changes([*find_models(deps, bank, request), *own]):
             if not isinstance(found.source, MentalModel):
                 continue
             tokens = line_cost(found.source.text, deps.tokenizer.count)

@@ -73,7 +73,7 @@ class Stance(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """A sign, and the words that it was read from."""
+    """A sign (1 or -1), and the words that it was read from."""
 
     sign: int
     words: frozenset[int] = frozenset()
@@ -83,7 +83,7 @@ _NONE = _Read(0)
 
 
 def judgement(text: str, topic: str) -> Stance | None:
-    """Return how a sentence judges the topic; None if it does not, or not for certain."""
+    """Return how a sentence judges the topic; None if it does not, or if it is uncertain."""
     text = _plain_order(text)
     if _NO_STATEMENT.search(text) or _TURNED.search(text):
         return None
@@ -104,14 +104,14 @@ def judgement(text: str, topic: str) -> Stance | None:
 
 
 def _plain_order(text: str) -> str:
-    """Return "What a lovely place X is!" as a statement, and without "one could wish for"."""
+    """Normalise an exclamation to a statement: "What a lovely place X is!" to "X is ..."."""
     text = _WISHED.sub("", text)
     exclaimed = _EXCLAIMED.match(text)
     return f"{exclaimed[2]} {exclaimed[3]} {exclaimed[1]}." if exclaimed else text
 
 
 def _first_clause(sentence: Sentence) -> int:
-    """Return the offset after the first of two main clauses that a comma or colon parts; 0 if one.
+    """Return the offset after the first of two juxtaposed main clauses; 0 if there is one.
 
     A parser makes it the complement of the second: "The app crashes, I hate it".
     """
@@ -141,7 +141,7 @@ def _judged(sentence: Sentence, topic: str) -> Stance | None:
 
 
 def _is_doubtful(sentence: Sentence) -> bool:
-    """Return True for a question, a comparison, a hedge, or words of another."""
+    """Return True for a question, a comparison, a hedge, or reported speech."""
     words = sentence.words
     spoken = [word.text.casefold() for word in words]
     for index in range(1, len(spoken)):
@@ -159,7 +159,7 @@ def _is_doubtful(sentence: Sentence) -> bool:
 
 
 def _topics(sentence: Sentence, wanted: frozenset[str]) -> Iterator[int]:
-    """Yield the nouns that are the topic, with all of its words and no other that names a thing."""
+    """Yield the nouns that stand for the topic, with all its words and no distinguishing others."""
     for index, word in enumerate(sentence.words):
         if word.dep in ("compound", "nmod", "amod", "poss") or not lexemes(word.text):
             continue
@@ -173,7 +173,7 @@ def _topics(sentence: Sentence, wanted: frozenset[str]) -> Iterator[int]:
 
 
 def _is_one_of_several(sentence: Sentence, noun: int, wanted: frozenset[str]) -> bool:
-    """Return True for the "hotel" of "the hotel in Nice" and the "coffee" of "cold coffee"."""
+    """Return True for a special case: "hotel" of "the hotel in Nice", "cold coffee"."""
     for child in sentence.children(noun, "amod", "prep", "relcl", "acl"):
         word, below = sentence.words[child], sentence.subtree(child)
         if wanted >= set(lexemes(sentence.phrase(below))):
@@ -193,13 +193,13 @@ def _terms(word: Word) -> list[str]:
 
 
 def _tells_apart(word: Word) -> bool:
-    """Return True if the word makes the noun another thing than the one without it."""
+    """Return True if a modifier makes the noun another thing."""
     names = word.dep in ("compound", "nmod", "poss", "nummod", "pobj", "appos", "relcl", "acl")
     return names or word.text.casefold() in _WORDS["another"]
 
 
 def _read(sentence: Sentence, noun: int) -> _Read:
-    """Read the judgement from what the topic is to the word that it depends on."""
+    """Read the judgement along the path from the topic to the root."""
     word, head = sentence.words[noun], sentence.words[noun].head
     if any(
         sentence.words[i].text.casefold() in ("his", "her", "their", "your", "no", "any")
@@ -218,7 +218,7 @@ def _read(sentence: Sentence, noun: int) -> _Read:
 
 
 def _of_superlative(sentence: Sentence, noun: int) -> _Read:
-    """Read "Best purchase of the year, those headphones"."""
+    """Read a superlative without verb: "Best purchase of the year, those headphones"."""
     bests = [i for i in sentence.children(noun, "amod") if sentence.words[i].lemma in _BESTS]
     if len(bests) != 1 or sentence.words[noun].lemma not in _WORDS["bought"]:
         return _NONE
@@ -227,7 +227,7 @@ def _of_superlative(sentence: Sentence, noun: int) -> _Read:
 
 
 def _is_own(sentence: Sentence, verb: int) -> bool:
-    """Return True for a clause that the speaker states: not one that somebody else is said to."""
+    """Return True for a clause that the speaker asserts, no reported one."""
     while True:
         word = sentence.words[verb]
         if word.head == verb:
@@ -240,7 +240,7 @@ def _is_own(sentence: Sentence, verb: int) -> bool:
 
 
 def _holds(sentence: Sentence, verb: int) -> bool:
-    """Return True for "I think", "we find"; False if denied, or of the past ("I thought")."""
+    """Return True for a present belief, "I think"; not if denied or past ("I thought")."""
     word = sentence.words[verb]
     present = word.tag in ("VBP", "VB") or word.lemma == "find"
     modal = any(sentence.words[i].tag == "MD" for i in sentence.children(verb))
@@ -265,7 +265,7 @@ def _by_speaker(sentence: Sentence, verb: int) -> bool:
 
 
 def _plain(sentence: Sentence, index: int, *further: str) -> bool:
-    """Return True if all that depends on a word only strengthens or dates it."""
+    """Return True if only intensifiers and dates depend on a word."""
     return all(
         (word.dep in (*_TENSE, *further) and word.tag != "MD")
         or (word.dep in ("advmod", "npadvmod", "prt") and _strengthens(sentence, child))
@@ -287,7 +287,7 @@ def _strengthens(sentence: Sentence, index: int) -> bool:
 
 
 def _dates(sentence: Sentence, preposition: int) -> bool:
-    """Return True for "in 2020", and of what was so for "on Monday"; not for "on Mondays"."""
+    """Return True for a phrase that dates a state: "in 2020"; not for recurring "on Mondays"."""
     nouns = sentence.children(preposition, "pobj")
     now = sentence.words[sentence.words[preposition].head].tag in ("VBZ", "VBP")
     times = [sentence.words[i].lower for i in nouns]
@@ -307,7 +307,7 @@ def _dates(sentence: Sentence, preposition: int) -> bool:
 
 
 def _of_subject(sentence: Sentence, predicate: int) -> _Read:
-    """Read "the topic is great", "the topic works well", "the topic keeps crashing"."""
+    """Read a predicate: "the topic is great", "works well", "keeps crashing"."""
     word = sentence.words[predicate]
     if (foul := _is_foul(sentence, predicate)) is not None:
         return _Read(-1, frozenset({predicate, foul, *sentence.children(predicate, "prep")}))
@@ -326,7 +326,7 @@ def _of_subject(sentence: Sentence, predicate: int) -> _Read:
 
 
 def _is_foul(sentence: Sentence, verb: int) -> int | None:
-    """Return the noun of "tastes like dishwater", "smells of mould"."""
+    """Return the noun of a comparison of taste or smell: "tastes like dishwater"."""
     if sentence.words[verb].lemma not in ("taste", "smell", "look", "feel"):
         return None
     if not _plain(sentence, verb, "prep") or sentence.children(verb, "neg"):
@@ -344,7 +344,7 @@ def _is_foul(sentence: Sentence, verb: int) -> int | None:
 
 
 def _manner(sentence: Sentence, made: int) -> int:
-    """Return the sign of the only adverb of "beautifully furnished"; 0 if it has none."""
+    """Return the sign of the only adverb of a participle, "beautifully furnished"; 0 for none."""
     adverbs = [sentence.words[i].text.casefold() for i in sentence.children(made, "advmod")]
     signs = {_sign(word, "well", "badly") for word in adverbs}
     other = sentence.children(made, "neg", "prt")
@@ -385,7 +385,7 @@ def _all_signed(sentence: Sentence, verb: int, complements: Sequence[int]) -> _R
 
 
 def _is_beside(sign: int, word: Word) -> bool:
-    """Return True for a word that stands beside praise, or beside blame: "expensive"."""
+    """Return True for a word that may accompany praise, or blame: "expensive"."""
     return word.text.casefold() in _WORDS["beside_praise" if sign > 0 else "beside_blame"]
 
 
@@ -422,7 +422,7 @@ def _sign_of_complement(sentence: Sentence, index: int, *, denied: bool) -> int:
 
 
 def _is_towards(sentence: Sentence, adjective: int) -> bool:
-    """Return True for "gentle with beginners", "rude to guests": it says to whom one is so."""
+    """Return True for an adjective with a target: "gentle with beginners", "rude to guests"."""
     preps = sentence.children(adjective, "prep")
     to = {sentence.words[i].lemma for i in preps}
     broad = sentence.words[adjective].text.casefold() in ("good", "great", "bad", "nice")
@@ -430,13 +430,13 @@ def _is_towards(sentence: Sentence, adjective: int) -> bool:
 
 
 def _sign_of_worth(sentence: Sentence, index: int) -> int:
-    """Return 1 for "worth every penny", "worth the money"."""
+    """Return 1 for praise by worth: "worth every penny", "worth the money"."""
     nouns = sentence.children(index, "npadvmod", "dobj", "pobj", "xcomp", "prep")
     return int(any(sentence.words[i].lemma in _WORDS["worth"] for i in nouns))
 
 
 def _sign_of_best(sentence: Sentence, index: int) -> int:
-    """Return the sign of "the best I have ever owned"."""
+    """Return the sign of a superlative with a clause: "the best I have ever owned"."""
     word = sentence.words[index]
     ever = any(each.lemma == "ever" for each in sentence.words[index:])
     ends = {word.lemma, word.text.casefold()}
@@ -444,7 +444,7 @@ def _sign_of_best(sentence: Sentence, index: int) -> int:
 
 
 def _sign_of_opposite(sentence: Sentence, index: int) -> int:
-    """Return the sign of "anything but reliable"."""
+    """Return the sign of a negated adjective: "anything but reliable"."""
     words = [word.text.casefold() for word in sentence.words[index + 1 : index + 3]]
     if len(words) < 2 or words[0] != "but":
         return 0
@@ -452,7 +452,7 @@ def _sign_of_opposite(sentence: Sentence, index: int) -> int:
 
 
 def _sign_of_noun(sentence: Sentence, index: int) -> int:
-    """Return the sign of "a joy", "a great tool"; 0 for "a great tool for spies"."""
+    """Return the sign of a predicate noun: "a joy", "a great tool"; 0 for "a tool for spies"."""
     word = sentence.words[index]
     own = _sign(word.lemma, "praise_nouns", "blame_nouns")
     further = ("relcl", "acl", "compound") if own else ("compound",)
@@ -480,13 +480,13 @@ def _sign_of_noun(sentence: Sentence, index: int) -> int:
 
 
 def _sign_of_word(word: Word) -> int:
-    """Return the sign of an adjective: "kind", and "kindest" as well."""
+    """Return the sign of an adjective in any degree: "kind", "kindest"."""
     sign = _sign(word.text.casefold(), "praise", "blame")
     return sign or (_sign(word.lemma, "praise", "blame") if word.tag == "JJS" else 0)
 
 
 def _of_deed(sentence: Sentence, verb: int) -> _Read:
-    """Read what a thing does: fails, works well, lets us down."""
+    """Read the verb of a subject: it fails, works well, lets us down."""
     word = sentence.words[verb]
     denied = bool(sentence.children(verb, "neg"))
     never = any(
@@ -515,7 +515,7 @@ def _of_deed(sentence: Sentence, verb: int) -> _Read:
 
 
 def _of_service(sentence: Sentence, verb: int) -> int:
-    """Return the sign of "saves me hours", "wastes our time", "messed up our booking"."""
+    """Return the sign of a service or harm: "saves me hours", "messed up our booking"."""
     word, things = sentence.words[verb], sentence.children(verb, "dobj")
     if len(things) != 1 or sentence.words[verb].tag == "VB":
         return 0
@@ -550,7 +550,7 @@ def _particle(sentence: Sentence, verb: int) -> str:
 
 
 def _of_object(sentence: Sentence, verb: int) -> _Read:
-    """Read "I love the topic", "we would not recommend the topic", "I can't stand the topic"."""
+    """Read a verb of liking: "I love the topic", "I can't stand the topic"."""
     word = sentence.words[verb]
     modals = {sentence.words[i].text.casefold() for i in sentence.children(verb, "aux")}
     modals &= _WOULD | {"will", "must", "shall"}
@@ -576,7 +576,7 @@ def _of_object(sentence: Sentence, verb: int) -> _Read:
 
 
 def _of_mood(sentence: Sentence, preposition: int) -> _Read:
-    """Read "I am disappointed with the topic", "we are big fans of the topic"."""
+    """Read a mood: "I am disappointed with the topic", "we are big fans of the topic"."""
     mood = sentence.words[preposition].head
     word, text = sentence.words[mood], sentence.words[mood].text.casefold()
     verb = mood if sentence.children(mood, "nsubj", "nsubjpass") else word.head
@@ -603,7 +603,7 @@ def _sign(word: str, praise: str, blame: str) -> int:
 
 
 def _opposed(sentence: Sentence, noun: int, read: _Read) -> bool:
-    """Return True if a further word speaks against the judgement: it is mixed, or not meant."""
+    """Return True if another word contradicts the judgement: it is mixed, or ironic."""
     phrase = set(sentence.subtree(noun))
     further = (
         w
@@ -614,7 +614,7 @@ def _opposed(sentence: Sentence, noun: int, read: _Read) -> bool:
 
 
 def _is_refused(sentence: Sentence, index: int) -> bool:
-    """Return True for amends that are not made: "refused to apologise", "never fixes"."""
+    """Return True for amends that were refused: "refused to apologise", "never fixes"."""
     word = sentence.words[index]
     denied = bool(sentence.children(index, "neg"))
     above = sentence.words[word.head].lemma in _WORDS["refusing"]

@@ -57,12 +57,12 @@ _SPEAKERS = frozenset({"user", "assistant"})
 
 
 def alternatives(lines: str) -> str:
-    """Return a regular expression that matches any of the lines, as the word tables have them."""
+    """Return a regular expression that matches any of the lines of a word table."""
     return lines.strip().replace("\n", "|")
 
 
 class Grade(IntEnum):
-    """Weight of a topic that two sentences share."""
+    """Rank of a kind of topic: how specific it is."""
 
     NOUN = 1
     """A noun alone, as in "the boiler": it needs more statements than the others."""
@@ -146,7 +146,7 @@ def _statements(
 
 
 def _sentences(text: str, speaker: str | None) -> Iterator[tuple[int, int]]:
-    """Yield where the speaker's own sentences are, and their parts around what is in brackets."""
+    """Yield the spans of the speaker's own sentences, split around brackets."""
     ends = sentence_ends(text)
     asides = (match.span() for match in _ASIDE.finditer(text))
     for first, last in own_parts(text, speaker, asides):
@@ -162,7 +162,7 @@ def says_nothing(sentence: str) -> bool:
 
 
 def _is_short(sentence: str) -> bool:
-    """Return True for too few words to state anything, in a script that parts them."""
+    """Return True for a text with too few words to be a statement."""
     return len(sentence.split()) < _FEWEST_WORDS and not _UNSPACED.search(sentence)
 
 
@@ -187,7 +187,7 @@ def _topics(text: str, names: Sequence[str], speaker: str | None, rest: str) -> 
 
 
 def _noun_phrase(sentence: Sentence, word: Word, speaker: str | None) -> Iterator[Topic]:
-    """Yield the topic of a definite noun with its modifiers; none of a general one."""
+    """Yield the topic of a definite noun with its modifiers; none if the noun is too general."""
     determiner = sentence.child(word, "det", "poss")
     definite = determiner is not None and determiner.lower in _DEFINITE | _MINE
     if not definite or determiner is None or _is_plain(word) or word.lower in _SPEAKERS:
@@ -214,7 +214,7 @@ def _noun_phrase(sentence: Sentence, word: Word, speaker: str | None) -> Iterato
 
 
 def _is_plain(word: Word) -> bool:
-    """Return True for a word too general to tell one matter from another."""
+    """Return True for a word too general to distinguish topics."""
     return (
         word.lower in _PLAIN
         or word.lemma in _PLAIN
@@ -259,7 +259,7 @@ def _named(
 
 
 def _holder(sentence: Sentence, speaker: str | None) -> str | None:
-    """Return whose statement it is: the speaker's, or that of the person it begins with.
+    """Return the key of the person a sentence is about: its speaker or its first name.
 
     None for "he" or "she", who may be anybody.
     """
@@ -279,7 +279,7 @@ def _holder(sentence: Sentence, speaker: str | None) -> str | None:
 
 
 def _is_name(name: str) -> bool:
-    """Return True if it may be a name: a tagger also takes "Alice loves React" for one."""
+    """Return True for a plausible name: a tagger also marks "Alice loves React" as one."""
     words = [word for word in name.split() if word.isalpha()]
     return not any(word.islower() for word in words) or len(words) == 1
 
@@ -290,7 +290,7 @@ def _is_person(name: str) -> bool:
 
 
 def _is_addressed(text: str, match: re.Match[str]) -> bool:
-    """Return True for a name that is only called ("Maya, look")."""
+    """Return True for a name that is only addressed: "Maya, look"."""
     before, after = text[: match.start()].rstrip(), text[match.end() :].lstrip()
     called = after[:1] in (",", "!") and (not before or before[-1] in ",!")
     return called or (before[-1:] == "," and not after.strip(".!…🙏😊 "))

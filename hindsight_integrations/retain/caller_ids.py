@@ -1,7 +1,7 @@
-"""Statements whose ids the caller gave: one of an id that the bank has replaces that memory.
+"""Plan the storage of statements with ids given by the caller, which replace stored memories.
 
-The memory keeps what a correction keeps: its history, when it was stored, and whether it is held
-to be wrong. Statements without ids are folded into what they repeat, by `deduplication`.
+A replaced memory keeps what a correction keeps: its history, its creation time, and whether it is
+invalidated. Statements without such ids are deduplicated; see `deduplication`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from hindsight_integrations.stores.common import is_conclusion
 REPLACE = "replace"
 """The action, in a memory's history, of retaining its id again."""
 
-_OWN = ("id", "bank_id", "sources", "mentioned_at", "created_at", "updated_at", "derived")
-_KEPT = ("invalidated_at", "invalidated_because")
+_BOOKKEEPING = ("id", "bank_id", "sources", "mentioned_at", "created_at", "updated_at", "derived")
+_VALIDITY = ("invalidated_at", "invalidated_because")
 
 
-def replacing(old: Memory, new: Memory, expiry: Expiry) -> Memory:
-    """Return `new` in the place of `old`, with what a correction keeps, under the bank's rules."""
-    kept = replace(
+def replacement_of(old: Memory, new: Memory, expiry: Expiry) -> Memory:
+    """Return `new` with the fields of `old` that a correction keeps, and the bank's expiry."""
+    replacement = replace(
         new,
         sources=new.sources or old.sources,
         created_at=old.created_at,
@@ -37,36 +37,36 @@ def replacing(old: Memory, new: Memory, expiry: Expiry) -> Memory:
         derived=old.derived,
         pinned=old.pinned or new.pinned,
     )
-    return expiry.applied_to(kept)
+    return expiry.applied_to(replacement)
 
 
-def says_the_same(old: Memory, new: Memory) -> bool:
-    """Return True if the two differ at most in when they were said and stored, and where."""
+def has_same_content(old: Memory, new: Memory) -> bool:
+    """Return True if two memories differ at most in times, sources and validity."""
     return all(
-        getattr(old, each.name) == getattr(new, each.name)
-        for each in fields(Memory)
-        if each.name not in (*_OWN, *_KEPT)
+        getattr(old, attribute.name) == getattr(new, attribute.name)
+        for attribute in fields(Memory)
+        if attribute.name not in (*_BOOKKEEPING, *_VALIDITY)
     )
 
 
 def changes_between(
     old: Memory, new: Memory, action: str, at: datetime, reason: str | None = None
 ) -> tuple[Change, ...]:
-    """Return the entries of the history for each field that differs."""
+    """Return an entry of the history for each field that differs."""
     return tuple(
-        Change(old.id, action, name, _shown(before), _shown(after), at, reason)
+        Change(old.id, action, name, _rendered(before), _rendered(after), at, reason)
         for name, before, after in _differences(old, new)
     )
 
 
 def _differences(old: Memory, new: Memory) -> Iterator[tuple[str, object, object]]:
-    for each in fields(Memory):
-        before, after = getattr(old, each.name), getattr(new, each.name)
-        if before != after and each.name != "updated_at":
-            yield each.name, before, after
+    for attribute in fields(Memory):
+        before, after = getattr(old, attribute.name), getattr(new, attribute.name)
+        if before != after and attribute.name != "updated_at":
+            yield attribute.name, before, after
 
 
-def _shown(value: object) -> str | None:
+def _rendered(value: object) -> str | None:
     if value is None:
         return None
     if isinstance(value, tuple):
@@ -75,94 +75,101 @@ def _shown(value: object) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """New statements, in the place of what they repeat or replace.
+class StoragePlan:
+    """How each new statement is to be stored.
 
     Attributes:
-        folded: the statements that are new memories, and the sources that known ones gain; `ids`
-            covers all statements.
-        replaced: memories that exist, with new content.
-        history: the entries that the replacements add; of one that is stored again, all it has.
-        rejected: by index, the statements that cannot be stored under their ids.
+        deduplicated: statements that become new memories, and sources that stored memories gain;
+            `ids` covers all statements.
+        replaced: stored memories with new content.
+        history: entries that replacements add; all entries of a memory that is stored again.
+        rejected: statements that cannot be stored under their ids, by index.
     """
 
-    folded: deduplication.Folded
+    deduplicated: deduplication.Deduplicated
     replaced: tuple[MemoryRecord, ...] = ()
     history: tuple[Change, ...] = ()
     rejected: Mapping[int, Skipped] = field(default_factory=dict)
 
 
-def place(
+def plan_storage(
     records: Sequence[MemoryRecord],
-    given: Sequence[bool],
+    has_caller_id: Sequence[bool],
     nearest: Sequence[Sequence[tuple[str, float]]],
-    prints: Mapping[str, Sequence[str]],
+    ids_by_fingerprint: Mapping[str, Sequence[str]],
     graph: GraphStore,
     bank_id: str,
-    leaving: set[str],
+    removed_ids: set[str],
     threshold: float,
     expiry: Expiry,
-) -> Placed:
-    """Separate new statements from those that repeat or replace a memory.
+) -> StoragePlan:
+    """Decide for each statement if it is new, repeats a memory, or replaces one by its id.
 
     Args:
-        records: the new statements.
-        given: True for each whose id is the caller's.
+        records: the statements.
+        has_caller_id: True for each whose id was given by the caller.
         nearest: for each, the most similar stored memories with their cosine.
-        prints: ids of the stored memories of each of their fingerprints (`DUPLICATES`).
+        ids_by_fingerprint: ids of stored memories by fingerprint (`DUPLICATES`).
         graph: store of the memories.
         bank_id: their bank.
-        leaving: ids of memories that the same change removes.
+        removed_ids: ids of memories that the same change removes.
         threshold: cosine from which two statements may be the same.
         expiry: times to live in the bank.
     """
-    rows = [row for row, own in enumerate(given) if not own]
-    folded = deduplication.fold(
-        [records[row] for row in rows], [nearest[row] for row in rows], prints, graph, bank_id,
-        leaving, threshold,
-    )  # fmt: skip
-    kept = tuple(
-        replace(record, memory=expiry.applied_to(record.memory)) for record in folded.records
+    rows = [row for row, is_callers in enumerate(has_caller_id) if not is_callers]
+    deduplicated = deduplication.deduplicate(
+        [records[row] for row in rows],
+        [nearest[row] for row in rows],
+        ids_by_fingerprint,
+        graph,
+        bank_id,
+        removed_ids,
+        threshold,
     )
-    folded = replace(folded, records=kept)
+    with_expiry = tuple(
+        replace(record, memory=expiry.applied_to(record.memory)) for record in deduplicated.records
+    )
+    deduplicated = replace(deduplicated, records=with_expiry)
     if len(rows) == len(records):
-        return Placed(folded)
-    ids = dict(zip(rows, folded.ids, strict=True))
-    named = {row: records[row] for row, own in enumerate(given) if own}
-    stored = graph.read(bank_id, RECORD, [record.memory.id for record in named.values()])
-    ours = _NamedStatements(graph, bank_id, stored, leaving, expiry)
-    for row, record in named.items():
+        return StoragePlan(deduplicated)
+    ids = dict(zip(rows, deduplicated.ids, strict=True))
+    records_with_ids = {
+        row: records[row] for row, is_callers in enumerate(has_caller_id) if is_callers
+    }
+    stored = graph.read(bank_id, RECORD, [record.memory.id for record in records_with_ids.values()])
+    by_caller_id = _CallerIdStatements(graph, bank_id, stored, removed_ids, expiry)
+    for row, record in records_with_ids.items():
         ids[row] = record.memory.id
-        ours.add(row, record)
-    return Placed(
-        deduplication.Folded(
-            (*folded.records, *ours.new),
+        by_caller_id.add(row, record)
+    return StoragePlan(
+        deduplication.Deduplicated(
+            (*deduplicated.records, *by_caller_id.new),
             tuple(ids[row] for row in range(len(records))),
-            (*folded.sources, *ours.sources),
+            (*deduplicated.sources, *by_caller_id.sources),
         ),
-        tuple(ours.replaced),
-        tuple(ours.history),
-        ours.rejected,
+        tuple(by_caller_id.replaced),
+        tuple(by_caller_id.history),
+        by_caller_id.rejected,
     )
 
 
-class _NamedStatements:
-    """Statements under ids of the caller, sorted by what becomes of them."""
+class _CallerIdStatements:
+    """Statements with ids given by the caller, grouped by how they are to be stored."""
 
     def __init__(
         self,
         graph: GraphStore,
         bank_id: str,
         stored: Mapping[str, MemoryRecord],
-        leaving: set[str],
+        removed_ids: set[str],
         expiry: Expiry,
     ) -> None:
         self._graph = graph
         self._bank_id = bank_id
         self._stored = stored
-        self._leaving = leaving
+        self._removed_ids = removed_ids
         self._expiry = expiry
-        self._taken: set[str] = set()
+        self._used_ids: set[str] = set()
         self.new: list[MemoryRecord] = []
         self.replaced: list[MemoryRecord] = []
         self.sources: list[tuple[str, Source]] = []
@@ -170,18 +177,18 @@ class _NamedStatements:
         self.rejected: dict[int, Skipped] = {}
 
     def add(self, row: int, record: MemoryRecord) -> None:
-        """Sort one statement."""
+        """Add one statement to its group."""
         memory, known = record.memory, self._stored.get(record.memory.id)
-        if memory.id in self._taken:
+        if memory.id in self._used_ids:
             self._reject(row, memory, f"another fact of this retain has the id {memory.id!r}")
         elif known is None:
-            self._taken.add(memory.id)
+            self._used_ids.add(memory.id)
             self.new.append(replace(record, memory=self._expiry.applied_to(memory)))
         elif is_conclusion(known.memory):
             kind = known.memory.type
             self._reject(row, memory, f"the id {memory.id!r} is that of an {kind} of the bank")
         else:
-            self._taken.add(memory.id)
+            self._used_ids.add(memory.id)
             self._replace(known, record)
 
     def _reject(self, row: int, memory: Memory, detail: str) -> None:
@@ -189,16 +196,16 @@ class _NamedStatements:
 
     def _replace(self, known: MemoryRecord, record: MemoryRecord) -> None:
         old, id = known.memory, known.memory.id
-        leaves = id in self._leaving
-        sources = record.memory.sources if leaves else (*old.sources, *record.memory.sources)
-        new = replacing(old, replace(record.memory, sources=sources), self._expiry)
+        is_removed = id in self._removed_ids
+        sources = record.memory.sources if is_removed else (*old.sources, *record.memory.sources)
+        new = replacement_of(old, replace(record.memory, sources=sources), self._expiry)
         changes = changes_between(old, new, REPLACE, new.updated_at)
-        if leaves:
-            # It goes with its part of the document, and its history with it: both are put back.
+        if is_removed:
+            # The memory and its history are removed with their chunk, so both are stored again.
             self.new.append(replace(record, memory=new))
             self.history += self._graph.read(self._bank_id, HISTORY, [id]).get(id, ())
             self.history += changes
-        elif says_the_same(old, new) and np.allclose(known.vector, record.vector, atol=1e-5):
+        elif has_same_content(old, new) and np.allclose(known.vector, record.vector, atol=1e-5):
             self.sources.append((id, record.memory.sources[0]))
         else:
             self.replaced.append(replace(record, memory=new))

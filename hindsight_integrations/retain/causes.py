@@ -1,9 +1,9 @@
-"""Causes told across neighbouring statements: "So we moved.", "Because the rent rose.", "Why?".
+"""Find causal relations between neighbouring statements: "So we moved.", "Because the rent rose.".
 
-Precision comes first. An opener counts only if the rest of the sentence lacks the other half: in
-"Because it rained, we took the bus" cause and effect are both told, and in "Since 2021", "So far"
-and "Why don't we ...?" there is none. Its "that" must be bare: "Because of that meeting ..." tells
-its own cause. What goes on with the talk ("That's why I always say: ...") tells no effect.
+Precision takes priority over recall. A causal opener counts only if its sentence lacks the other
+half: "Because it rained, we took the bus" has cause and effect, and "Since 2021", "So far" and "Why
+don't we ...?" are not causal. Its "that" must be a pronoun: "Because of that meeting ..." names its
+own cause. Metalinguistic openers ("That's why I always say: ...") introduce no effect.
 """
 
 from __future__ import annotations
@@ -17,50 +17,51 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
 
-REACH = 2
-"""Statements looked back for the one that an opener continues, past turns that state nothing."""
+MAX_STATEMENTS_BACK = 2
+"""Most statements to go back for the one that an opener continues, as some turns state nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One of successive statements of a document or conversation."""
+class Utterance:
+    """A statement in a document or conversation, with its speaker and its kind of turn."""
 
     text: str
     speaker: str | None = None
     kind: str | None = None
 
 
-_THAT = r"(?:that|this|it|these|those|all\s(?:that|this)|the\s(?:former|above))"
+_DEMONSTRATIVE = r"(?:that|this|it|these|those|all\s(?:that|this)|the\s(?:former|above))"
 _SUBJECT = (
     r"(?:i|I|we|he|she|it|they|you|the|my|our|his|her|their|its|a|an|this|these|those|there|no"
     r"|[A-Z]\w+)"
 )
 
-_MUCH = (
+_NO_EFFECT_OF_MEANT = (
     r"\s (?:an?\s (?:lot|great)|so|very|much|everything|nothing|little|the \s world|well|for|to)\b"
 )
-"""Follows "meant" where that is no effect: "This meant a lot to me"."""
+"""Matches after "meant" where no effect follows: "This meant a lot to me"."""
 
-_BARE = (
+_NO_NOUN_FOLLOWS = (
     r"(?= \s* (?:[^\w\s]|\Z) | \s (?:i|we|he|she|it|they|you|the|my|our|his|her|their|its|an?|there"
     r"|no|nobody|nothing|none|everybody|everyone|everything|all|some|most|many|half)\b )"
 )
-"""Follows "that" where no noun does."""
+"""Matches after "that" if it is a pronoun, without a noun."""
 
-_IT_FOLLOWS = re.compile(
+_EFFECT_OPENER = re.compile(
     rf"""
     (?: (?:therefore | thus (?!\sfar) | hence (?!forth) | consequently | accordingly)
       | as \s a \s (?:direct\s)? (?:result|consequence) (?!\sof\b)
       | (?:as \s a \s (?:direct\s)? (?:result|consequence) | in \s consequence | because
-         | on \s account) \s of \s {_THAT} {_BARE}
+         | on \s account) \s of \s {_DEMONSTRATIVE} {_NO_NOUN_FOLLOWS}
       | for \s (?:that|this) \s (?:very\s)? reason | in \s consequence (?!\sof\b)
       | (?:that(?:['’]s|\s is|\s was) | this \s (?:is|was) | which \s (?:is|was)) \s
         (?:exactly\s|partly\s|mainly\s|also\s)? why (?=\s\w)
       | (?:that['’]?s|that \s (?:is|was)|which \s (?:is|was)) \s (?:also\s|exactly\s)?
         (?:the \s reason (?=\s\w) (?!\s (?:is|was)\b) | how (?=\s\w) (?!\s (?:much|many|long|it)\b))
-      | (?:due|owing|thanks) \s to \s {_THAT} {_BARE}
+      | (?:due|owing|thanks) \s to \s {_DEMONSTRATIVE} {_NO_NOUN_FOLLOWS}
       | (?:this|that|which|these) \s (?:has\s|had\s|in \s turn\s|eventually\s|then\s|also\s)*
-        (?:led \s to | caused | resulted \s in | prompted | meant (?!{_MUCH}) | forced | triggered
+        (?:led \s to | caused | resulted \s in | prompted | meant (?!{_NO_EFFECT_OF_MEANT}) | forced
+        | triggered
          | delayed | brought \s about | left \s (?:us|me|him|her|them)
          | kept \s (?:us|me|him|her|them)
          | made \s (?:us|me|him|her|them|it))
@@ -72,13 +73,13 @@ _IT_FOLLOWS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_AS_A_RESULT = re.compile(
+_EFFECT_CLOSER = re.compile(
     r",? \s (?:as \s a \s (?:direct\s)?(?:result|consequence)|in \s consequence"
     r"|because \s of \s (?:that|this|it)|for \s (?:that|this) \s reason) [.!]?\s*\Z",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Ends a sentence that tells an effect: "He sold the car as a result."."""
-_TALK = re.compile(
+"""Matches the end of a sentence that states an effect: "He sold the car as a result."."""
+_METALINGUISTIC = re.compile(
     r"""
     (?: .{,30}\b (?:why|reason|how) | therefore | hence | thus ) \s
     (?:i|we|you|they|people|everyone|everybody|some|it|he|she) \s
@@ -86,9 +87,9 @@ _TALK = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Makes what was said the occasion for a saying: "That's why I always say", "why they call it"."""
+"""Matches an opener that introduces a saying or a name: "That's why I always say"."""
 _SO = re.compile(rf"[Ss]o \s (?:(?:now|then|finally)\s)? {_SUBJECT} \s", re.VERBOSE)
-_SO_TALK = re.compile(
+_SO_METALINGUISTIC = re.compile(
     r"so \s (?:they|he|she|it|that|this) (?:\s\w+)? \s"
     r"(?:think|thought|guess|mean|meant|say|said|says|tell|told|tells|figured|suppose)\b"
     r"|so \s (?:i|we|you) (?:\s\w+)? \s"
@@ -97,17 +98,18 @@ _SO_TALK = re.compile(
     r"|so \s (?:that|this|it|the) \s (?:was|is|were|are)\b | so \s (?:you|there)\b",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Goes on with the talk, where "so" tells no effect."""
+"""Matches "so" as a discourse marker, before a verb of saying or thinking: no effect."""
 
-_SO_MUST = re.compile(
+_SO_ACTION = re.compile(
     r"so \s (?:(?:now|then|finally)\s)? (?: (?:i|we|he|she|it|they)\b"
     r"| (?:[\w'’-]+\s){1,4}? (?:had \s to|has \s to|have \s to|must|can['’]?t|cannot|couldn['’]?t"
     r"|could \s not|won['’]?t)\b)",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Tells what somebody known did, or what had to be: of others, "so" often only goes on."""
+"""Matches "so" before a personal pronoun or a necessity; with other subjects it is often only a
+discourse marker."""
 
-_CLAUSE_OF_ITS_OWN = re.compile(
+_SECOND_MAIN_CLAUSE = re.compile(
     r"""
     , \s* (?:then\s)? (?:i|we|he|she|it|they|you|the|my|our|his|her|their|its|a|an|this|that|there
       |nobody|everybody|everyone|[A-Z]\w+) \b \s+ \S
@@ -119,7 +121,7 @@ _CLAUSE_OF_ITS_OWN = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""A main clause after the one that "because" opens."""
+"""Matches a main clause after a subordinate clause with "because"."""
 
 _BECAUSE = re.compile(
     r"(?:(?:mainly|mostly|probably|partly|just|simply|only|purely|perhaps|maybe)\s)? because"
@@ -136,7 +138,7 @@ _VERB = re.compile(
     r"|n['’]t\b|\w{3,}ed\b|\bgot\b|\bwent\b|,",
     re.IGNORECASE,
 )
-_IT_EXPLAINS = re.compile(
+_REASON_OPENER = re.compile(
     r"""
     (?: (?:that|it|this) (?:['’]s|\s is|\s was) \s
         (?:mainly\s|mostly\s|probably\s|partly\s|just\s|simply\s|all\s|only\s)*
@@ -168,10 +170,10 @@ _WHY = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_BARE_WORDS = 2
-"""Words of the longest question that names nothing: "How come?"."""
-_SHORT_QUESTION = 3
-"""Words of the longest question that only shows surprise: "Did you really?"."""
+_MAX_BARE_QUESTION = 2
+"""Most words of a question without content: "How come?"."""
+_MAX_SURPRISE = 3
+"""Most words of a question that only expresses surprise: "Did you really?"."""
 _IRREGULAR = word_sets("directions")["irregular_past"]
 
 _NO_REASON = re.compile(
@@ -186,8 +188,8 @@ _NO_REASON = re.compile(
     r"| sorry\b | speaking \s of | anyway\b | by \s the \s way | btw\b | well \s i \s don)",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Opens a reply that gives no reason."""
-_IN_JEST = re.compile(
+"""Matches the beginning of a reply that gives no reason."""
+_JOKING_REASON = re.compile(
     r"""
     (?:just\s)? because
     (?: \s i['’]?m \s worth \s it
@@ -197,140 +199,140 @@ _IN_JEST = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_ORDERS = re.compile(
+_REQUEST = re.compile(
     r"([A-Za-z]+) (?:[A-Z]"
     r"|(?:the|a|an|my|your|his|her|our|their|him|them|it|that|this|me|us|at|in|for)\b)"
 )
-_ORDER_VERBS = word_sets("names")["note_verbs"] | frozenset(
+_REQUEST_VERBS = word_sets("names")["note_verbs"] | frozenset(
     "ask look see google try talk listen blame don't have believe trust wait guess".split()
 )
 
 
-def causes(statements: Sequence[Told]) -> list[tuple[int, ...]]:
-    """Return for each of successive statements the positions of those that led to it."""
+def causes(statements: Sequence[Utterance]) -> list[tuple[int, ...]]:
+    """Return for each of successive statements the positions of its causes."""
     led_to: list[set[int]] = [set() for _ in statements]
     for index in range(1, len(statements)):
-        pair = _pair(statements, index)
+        pair = _effect_and_cause(statements, index)
         if pair is not None:
             effect, cause = pair
             led_to[effect].add(cause)
     return [tuple(sorted(positions)) for positions in led_to]
 
 
-def _pair(statements: Sequence[Told], index: int) -> tuple[int, int] | None:
-    """Return the effect and the cause that the statement at `index` is one of."""
-    this = statements[index]
-    first = _first_sentence(this.text)
-    if this.kind is not None or _asks(first):
+def _effect_and_cause(statements: Sequence[Utterance], index: int) -> tuple[int, int] | None:
+    """Return the positions of effect and cause, one of which is `index`; None if it is neither."""
+    statement = statements[index]
+    first = _first_sentence(statement.text)
+    if statement.kind is not None or _is_question(first):
         return None
     opening = _opening(first)
-    if _IN_JEST.match(opening):
+    if _JOKING_REASON.match(opening):
         return None
-    before = _before(statements, index)
-    if before is not None:
-        same_speaker = statements[before].speaker == this.speaker
-        shared = not set(lexemes(first)).isdisjoint(lexemes(statements[before].text))
-        if _follows(opening, same_speaker=same_speaker, shared=shared):
-            return index, before
-        if _explains(opening):
-            return before, index
-    effect = _asked_why(statements, index)
+    previous = _previous_statement(statements, index)
+    if previous is not None:
+        same_speaker = statements[previous].speaker == statement.speaker
+        shared = not set(lexemes(first)).isdisjoint(lexemes(statements[previous].text))
+        if _is_effect(opening, same_speaker=same_speaker, shared=shared):
+            return index, previous
+        if _is_reason(opening):
+            return previous, index
+    effect = _effect_asked_about(statements, index)
     return None if effect is None else (effect, index)
 
 
-def _before(statements: Sequence[Told], index: int) -> int | None:
-    """Return the position of the statement that one continues: the last that states anything.
+def _previous_statement(statements: Sequence[Utterance], index: int) -> int | None:
+    """Return the position of the last turn that states something, which this one may continue.
 
-    None if a question stands between that does not ask why: the statement may answer it.
+    None if there is a question other than "why" in between, which the statement may answer.
     """
-    for position in range(index - 1, max(-1, index - 1 - REACH), -1):
-        told = statements[position]
-        question = _last_sentence(told.text)
-        if told.kind == TurnKind.QUESTION or _asks(question):
+    for position in range(index - 1, max(-1, index - 1 - MAX_STATEMENTS_BACK), -1):
+        candidate = statements[position]
+        question = _last_sentence(candidate.text)
+        if candidate.kind == TurnKind.QUESTION or _is_question(question):
             why = _WHY.match(_opening(question))
-            if why is None and len(told.text.split()) > _SHORT_QUESTION:
+            if why is None and len(candidate.text.split()) > _MAX_SURPRISE:
                 return None
-            if why is not None and told.kind is None:
+            if why is not None and candidate.kind is None:
                 return position
-        elif told.kind is None:
+        elif candidate.kind is None:
             return position
     return None
 
 
-def _follows(opening: str, *, same_speaker: bool, shared: bool) -> bool:
-    """Return True for an effect told without what led to it.
+def _is_effect(opening: str, *, same_speaker: bool, shared: bool) -> bool:
+    """Return True if a statement opens as the effect of the previous one.
 
     Args:
-        opening: the first sentence of a statement.
-        same_speaker: True if it continues a statement of the same speaker.
-        shared: True if both have a word in common.
+        opening: the first sentence of the statement, without "and", "well" and the like.
+        same_speaker: True if the previous statement is by the same speaker.
+        shared: True if both statements have a lexeme in common.
     """
-    if _AS_A_RESULT.search(opening):
+    if _EFFECT_CLOSER.search(opening):
         return True
-    if follows := _IT_FOLLOWS.match(opening):
-        told = re.split(r"[,;:.]", opening[follows.end() :].lstrip(" ,"), maxsplit=1)[0]
-        return bool(lexemes(told)) and not _TALK.match(opening)
-    if not same_speaker or not _SO.match(opening) or _SO_TALK.match(opening):
+    if follows := _EFFECT_OPENER.match(opening):
+        effect = re.split(r"[,;:.]", opening[follows.end() :].lstrip(" ,"), maxsplit=1)[0]
+        return bool(lexemes(effect)) and not _METALINGUISTIC.match(opening)
+    if not same_speaker or not _SO.match(opening) or _SO_METALINGUISTIC.match(opening):
         return False
-    return shared or bool(_SO_MUST.match(opening))
+    return shared or bool(_SO_ACTION.match(opening))
 
 
-def _explains(opening: str) -> bool:
-    """Return True for a reason told without what it led to."""
-    if _IT_EXPLAINS.match(opening):
+def _is_reason(opening: str) -> bool:
+    """Return True if a statement opens as the reason of the previous one."""
+    if _REASON_OPENER.match(opening):
         return True
     if because := _BECAUSE.match(opening):
-        return not _CLAUSE_OF_ITS_OWN.search(_after_subject(opening[because.end() :]))
+        return not _SECOND_MAIN_CLAUSE.search(_after_subject(opening[because.end() :]))
     due = _DUE_TO.match(opening)
     return due is not None and not _VERB.search(opening[due.end() :])
 
 
 def _after_subject(clause: str) -> str:
-    """Return a clause from its second word on: the first may be its subject."""
+    """Return a clause without its first word, which may be its subject."""
     return clause[len(clause.split(maxsplit=1)[0]) :] if clause.strip() else clause
 
 
-def _asked_why(statements: Sequence[Told], index: int) -> int | None:
-    """Return the effect that the statement gives the reason for, as the one before asks why.
+def _effect_asked_about(statements: Sequence[Utterance], index: int) -> int | None:
+    """Return the position of the effect, if the statement answers a question that asks why.
 
-    It is what was stated before the question if that takes it up, else the question itself.
+    The effect is the statement before the question if the question repeats it, else the question.
     """
-    asked, reply = statements[index - 1], statements[index]
-    question = _last_sentence(asked.text)
+    asking, reply = statements[index - 1], statements[index]
+    question = _last_sentence(asking.text)
     why = _WHY.match(_opening(question))
-    if why is None or not (_asks(question) or asked.kind == TurnKind.QUESTION):
+    if why is None or not (_is_question(question) or asking.kind == TurnKind.QUESTION):
         return None
-    if asked.speaker == reply.speaker and reply.speaker is not None:
+    if asking.speaker == reply.speaker and reply.speaker is not None:
         return None
     answer = _opening(reply.text)
-    if _NO_REASON.match(answer) or _orders(answer):
+    if _NO_REASON.match(answer) or _is_request(answer):
         return None
     words = _opening(question).rstrip("?？!. ").split()
-    bare = len(words) <= _BARE_WORDS
-    asks_of = _opening(question)[why.end() :]
-    if index >= 2 and _takes_up(asks_of, statements[index - 2], asked):
+    is_bare = len(words) <= _MAX_BARE_QUESTION
+    question_rest = _opening(question)[why.end() :]
+    if index >= 2 and _asks_reason_of(question_rest, statements[index - 2], asking):
         return index - 2
-    return None if bare else index - 1
+    return None if is_bare else index - 1
 
 
-def _orders(answer: str) -> bool:
-    """Return True for a request in place of a reason: "Ask the council."."""
-    order = _ORDERS.match(answer)
-    return order is not None and order[1].casefold() in _ORDER_VERBS
+def _is_request(answer: str) -> bool:
+    """Return True if an answer is a request instead of a reason: "Ask the council."."""
+    order = _REQUEST.match(answer)
+    return order is not None and order[1].casefold() in _REQUEST_VERBS
 
 
-def _takes_up(asks_of: str, stated: Told, asked: Told) -> bool:
-    """Return True if a question asks for the reason of what another had stated.
+def _asks_reason_of(question_rest: str, stated: Utterance, asking: Utterance) -> bool:
+    """Return True if a question asks for the reason of another speaker's statement.
 
-    Nothing in it is new: "Why was that?", "Why did she leave?" after "Alice left."; a question
-    that tells more is about its own clause.
+    Such a question has no new lexeme: "Why was that?", "Why did she leave?" after "Alice left.". A
+    question with new content asks about its own clause.
     """
-    if stated.kind is not None or (stated.speaker == asked.speaker and asked.speaker is not None):
+    if stated.kind is not None or (stated.speaker == asking.speaker and asking.speaker is not None):
         return False
     known = set(lexemes(stated.text))
     pasts = {word[0] for word in stated.text.casefold().split() if word in _IRREGULAR}
-    new = [one for one in lexemes(asks_of) if one not in known]
-    return not new or (len(new) == 1 and new[0][0] in pasts)
+    new_lexemes = [lexeme for lexeme in lexemes(question_rest) if lexeme not in known]
+    return not new_lexemes or (len(new_lexemes) == 1 and new_lexemes[0][0] in pasts)
 
 
 def _opening(sentence: str) -> str:
@@ -338,7 +340,7 @@ def _opening(sentence: str) -> str:
     return sentence[lead.end() :] if lead else sentence
 
 
-def _asks(sentence: str) -> bool:
+def _is_question(sentence: str) -> bool:
     return sentence.rstrip(" \"'”’)*_").endswith(("?", "？"))
 
 

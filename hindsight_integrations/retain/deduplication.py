@@ -36,23 +36,23 @@ def same_statement(new: Memory, old: Memory, cosine: float, *, threshold: float 
     - the times they name: "I went running today" said on two days is two events;
     - the people and things named: neither names another one instead.
     """
-    alike = cosine >= threshold or (
+    is_similar = cosine >= threshold or (
         text_fingerprint(new.text, new.speaker) == text_fingerprint(old.text, old.speaker)
     )
     return (
-        alike
+        is_similar
         and old.invalidated_at is None
-        and _partition(new) == _partition(old)
+        and _filterable_fields(new) == _filterable_fields(old)
         and _wording(new.text) == _wording(old.text)
-        and _codes(new.text) == _codes(old.text)
+        and _case_sensitive_words(new.text) == _case_sensitive_words(old.text)
         and bool(_QUESTION.search(new.text)) == bool(_QUESTION.search(old.text))
         and {(t.start, t.end) for t in new.occurred} == {(t.start, t.end) for t in old.occurred}
-        and _compatible(new.entities, old.entities)
+        and _names_compatible(new.entities, old.entities)
     )
 
 
-def _partition(memory: Memory) -> tuple[object, ...]:
-    """Return the fields that recall can filter by, and the kind."""
+def _filterable_fields(memory: Memory) -> tuple[object, ...]:
+    """Return the fields that recall can filter by, and the kind of turn."""
     return (
         memory.type,
         memory.kind,
@@ -65,7 +65,7 @@ def _partition(memory: Memory) -> tuple[object, ...]:
 
 
 def _wording(text: str) -> list[str]:
-    """Return the words in order, without fillers; signs and symbols belong to the words."""
+    """Return the normalised words in order, without fillers and enclosing punctuation."""
     folded = unicodedata.normalize("NFC", text).casefold().replace("’", "'")
     for short, long in _CONTRACTIONS:
         folded = folded.replace(short, long)
@@ -74,30 +74,30 @@ def _wording(text: str) -> list[str]:
     return [word for word in words if word not in _FILLERS] or words or [folded]
 
 
-def _codes(text: str) -> list[str]:
-    """Return the words whose case may matter: with letters and digits, inner capitals or signs."""
+def _case_sensitive_words(text: str) -> list[str]:
+    """Return the words whose case may matter: codes with digits, inner capitals or separators."""
     words = unicodedata.normalize("NFC", text).split()
     return [word.lstrip(_OPENING).rstrip(_CLOSING) for word in words if _CODE.search(word)]
 
 
-def _compatible(new: Iterable[str], old: Iterable[str]) -> bool:
+def _names_compatible(new: Iterable[str], old: Iterable[str]) -> bool:
     """Return True if one set of names contains the other.
 
-    A name may be missing where the extractor did not know it yet; but if each lacks one of the
-    other's names, they are about different people.
+    The extractor may have missed a name that it did not know yet; but if each set lacks a name of
+    the other, the statements are about different people.
     """
     first, second = {entity_norm(name) for name in new}, {entity_norm(name) for name in old}
     return first <= second or second <= first
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
-    """New statements without the repetitions among them.
+class Deduplicated:
+    """Result of the deduplication of new statements.
 
     Attributes:
         records: the statements to store, each with all its sources.
-        ids: for every statement its own id, or that of the memory it repeats.
-        sources: new sources of memories stored earlier, by id.
+        ids: for each statement its own id, or that of the memory it repeats.
+        sources: sources that stored memories gain, each with the memory's id.
     """
 
     records: tuple[MemoryRecord, ...]
@@ -105,64 +105,73 @@ class Folded:
     sources: tuple[tuple[str, Source], ...]
 
 
-def fold(
+def deduplicate(
     records: Sequence[MemoryRecord],
     nearest: Sequence[Sequence[tuple[str, float]]],
-    prints: Mapping[str, Sequence[str]],
+    ids_by_fingerprint: Mapping[str, Sequence[str]],
     graph: GraphStore,
     bank_id: str,
-    leaving: set[str],
+    removed_ids: set[str],
     threshold: float,
-) -> Folded:
-    """Separate new statements from repetitions.
+) -> Deduplicated:
+    """Separate new statements from repetitions of stored memories or of each other.
 
     Args:
-        records: the new statements.
+        records: the statements.
         nearest: for each, the most similar stored memories with their cosine.
-        prints: ids of the stored memories of each of their fingerprints (`DUPLICATES`).
+        ids_by_fingerprint: ids of stored memories by fingerprint (`DUPLICATES`).
         graph: store of the memories.
         bank_id: their bank.
-        leaving: ids of memories that the same change removes.
+        removed_ids: ids of memories that the same change removes.
         threshold: cosine from which two statements may be the same.
     """
-    alike = [
-        {memory_id: cosine for memory_id, cosine in near if cosine >= threshold}
-        | dict.fromkeys(prints.get(record.fingerprint, ()), 1.0)
-        for record, near in zip(records, nearest, strict=True)
+    candidates_by_record = [
+        {memory_id: cosine for memory_id, cosine in similar if cosine >= threshold}
+        | dict.fromkeys(ids_by_fingerprint.get(record.fingerprint, ()), 1.0)
+        for record, similar in zip(records, nearest, strict=True)
     ]
-    wanted = {memory_id for candidates in alike for memory_id in candidates} - leaving
-    memories = graph.read(bank_id, MEMORY, sorted(wanted))
-    # A statement is never a source of a conclusion.
+    candidate_ids = {
+        memory_id for candidates in candidates_by_record for memory_id in candidates
+    } - removed_ids
+    memories = graph.read(bank_id, MEMORY, sorted(candidate_ids))
+    # A statement never becomes a source of a conclusion, even if the texts are equal.
     stored = {id: memory for id, memory in memories.items() if not is_conclusion(memory)}
-    kept: dict[str, MemoryRecord] = {}
-    by_print: dict[str, list[str]] = {}
+    new_records: dict[str, MemoryRecord] = {}
+    new_ids_by_fingerprint: dict[str, list[str]] = {}
     ids: list[str] = []
     sources: list[tuple[str, Source]] = []
-    for record, candidates in zip(records, alike, strict=True):
-        same = _first_same(record.memory, candidates, stored, threshold)
-        if same is not None:
-            sources.append((same, record.memory.sources[0]))
-            ids.append(same)
+    for record, candidates in zip(records, candidates_by_record, strict=True):
+        repeated_id = _repeated_memory(record.memory, candidates, stored, threshold)
+        if repeated_id is not None:
+            sources.append((repeated_id, record.memory.sources[0]))
+            ids.append(repeated_id)
             continue
-        new = dict.fromkeys(by_print.get(record.fingerprint, ()), 1.0)
-        same = _first_same(record.memory, new, {m: kept[m].memory for m in new}, threshold)
-        if same is not None:
-            kept[same] = _with_source(kept[same], record.memory.sources[0])
-            ids.append(same)
+        new_candidates = dict.fromkeys(new_ids_by_fingerprint.get(record.fingerprint, ()), 1.0)
+        repeated_id = _repeated_memory(
+            record.memory,
+            new_candidates,
+            {m: new_records[m].memory for m in new_candidates},
+            threshold,
+        )
+        if repeated_id is not None:
+            new_records[repeated_id] = _with_source(
+                new_records[repeated_id], record.memory.sources[0]
+            )
+            ids.append(repeated_id)
             continue
-        kept[record.memory.id] = record
-        by_print.setdefault(record.fingerprint, []).append(record.memory.id)
+        new_records[record.memory.id] = record
+        new_ids_by_fingerprint.setdefault(record.fingerprint, []).append(record.memory.id)
         ids.append(record.memory.id)
-    return Folded(tuple(kept.values()), tuple(ids), tuple(sources))
+    return Deduplicated(tuple(new_records.values()), tuple(ids), tuple(sources))
 
 
-def _first_same(
+def _repeated_memory(
     memory: Memory,
     candidates: Mapping[str, float],
     memories: Mapping[str, Memory],
     threshold: float,
 ) -> str | None:
-    """Return the candidate that the memory repeats, the most similar first."""
+    """Return the most similar candidate that the memory repeats; None if it repeats none."""
     for memory_id in sorted(candidates, key=lambda m: (-candidates[m], m)):
         old = memories.get(memory_id)
         if old is not None and same_statement(

@@ -1,7 +1,7 @@
-"""The difference between the stored version of a document and the one that is retained.
+"""The difference between the stored version of a document and a submitted one.
 
-Nothing is stored here. The models read each new chunk once, however often the document turns out
-to have been changed meanwhile, and never under the bank's lock.
+Nothing is stored here. The models read each new chunk once, even if the document is changed by
+another writer meanwhile, and never under the bank's lock.
 """
 
 from __future__ import annotations
@@ -51,126 +51,145 @@ from hindsight_integrations.stores.common import check_records, read_one
 T = TypeVar("T")
 
 STEP = 1 << 20
-"""Distance between the positions of two chunks: leaves room for later insertions."""
+"""Distance between the positions of two chunks, which leaves gaps for later insertions."""
 
-LEAST_REPEATED = 3
-"""Chunks that a window must repeat, unless it goes on behind all that is stored: a question may get
-the same answer twice in a row."""
+MIN_WINDOW_OVERLAP = 3
+"""Minimum number of stored chunks that a window must repeat, unless it repeats the whole document:
+a question may get the same answer twice in a row."""
 
-_LONGEST = 10_000
-"""Memories of a conversation up to which its speakers are looked up."""
-_LATEST = 20
-"""Memories, stored last, whose speakers take part in a conversation that is continued."""
+_MAX_CONVERSATION = 10_000
+"""Most memories of a conversation whose speakers are looked up."""
+_LATEST_MEMORIES = 20
+"""Latest memories whose speakers count as participants of a continued conversation."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ChunkPlan:
     """Changes to a document's chunks.
 
     Attributes:
-        added: index and position of each given chunk that is new.
-        kept: number of given chunks that are stored already.
+        added: index and position of each submitted chunk that is new.
+        kept_count: number of submitted chunks that are stored already.
         removed: stored chunks to remove.
     """
 
     added: tuple[tuple[int, int], ...]
-    kept: int
+    kept_count: int
     removed: tuple[Chunk, ...]
 
 
-def plan_replacement(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> Plan:
-    """Make the document consist of the given chunks.
+def plan_replacement(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> ChunkPlan:
+    """Plan changes after which the document consists of the submitted chunks.
 
-    A stored chunk is kept if a given one has its fingerprint and the order allows it. New chunks
-    get positions between those of their kept neighbours; where no room is left, the chunks after
-    them are replaced as well.
+    A stored chunk is kept if a submitted one has its fingerprint and the order allows it. New
+    chunks get positions between those of their kept neighbours; where no gap is left, the chunks
+    after them are replaced as well.
 
     Args:
         stored: the document's chunks, by position.
-        fingerprints: of the given chunks, in order.
+        fingerprints: fingerprints of the submitted chunks, in order.
     """
-    kept = _kept(stored, fingerprints)
+    matched = _match_stored(stored, fingerprints)
     added: list[tuple[int, int]] = []
     pending: list[int] = []
-    last = 0
+    last_position = 0
     for index in range(len(fingerprints)):
         pending.append(index)
-        if index not in kept:
+        if index not in matched:
             continue
-        limit = kept[index].position
-        gap = (limit - last) // len(pending)
+        limit = matched[index].position
+        gap = (limit - last_position) // len(pending)
         if len(pending) > 1 and gap < 1:
-            del kept[index]
+            del matched[index]
             continue
-        added += [(n, last + (i + 1) * gap) for i, n in enumerate(pending[:-1])]
+        added += [
+            (chunk_index, last_position + (step + 1) * gap)
+            for step, chunk_index in enumerate(pending[:-1])
+        ]
         pending = []
-        last = limit
-    added += [(n, last + (i + 1) * STEP) for i, n in enumerate(pending)]
-    kept_ids = {chunk.id for chunk in kept.values()}
+        last_position = limit
+    added += [
+        (chunk_index, last_position + (step + 1) * STEP) for step, chunk_index in enumerate(pending)
+    ]
+    kept_ids = {chunk.id for chunk in matched.values()}
     removed = tuple(chunk for chunk in stored if chunk.id not in kept_ids)
-    return Plan(tuple(added), len(kept_ids), removed)
+    return ChunkPlan(tuple(added), len(kept_ids), removed)
 
 
-def plan_addition(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> Plan:
-    """Add the chunks that the document does not have yet after those that it has."""
-    known = {chunk.fingerprint for chunk in stored}
-    last = stored[-1].position if stored else 0
-    new = [n for n, fingerprint in enumerate(fingerprints) if fingerprint not in known]
-    added = tuple((n, last + (i + 1) * STEP) for i, n in enumerate(new))
-    return Plan(added, len(fingerprints) - len(new), ())
+def plan_addition(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> ChunkPlan:
+    """Plan to append the submitted chunks that the document does not have yet."""
+    stored_fingerprints = {chunk.fingerprint for chunk in stored}
+    last_position = stored[-1].position if stored else 0
+    new = [
+        index
+        for index, fingerprint in enumerate(fingerprints)
+        if fingerprint not in stored_fingerprints
+    ]
+    added = tuple((index, last_position + (step + 1) * STEP) for step, index in enumerate(new))
+    return ChunkPlan(added, len(fingerprints) - len(new), ())
 
 
-def plan_window(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> Plan:
-    """Add what follows those chunks that a window of the conversation repeats at its beginning.
+def plan_window(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> ChunkPlan:
+    """Plan to append the part of a sliding window over a conversation that is not stored yet.
 
-    It repeats the last stored ones, and enough of them: all others are new, also those that say
-    what was said before.
+    The window overlaps if its first chunks equal the last stored ones, and enough of them
+    (`MIN_WINDOW_OVERLAP`). All chunks after the overlap are new, even if they repeat earlier ones.
     """
-    known, given = [chunk.fingerprint for chunk in stored], list(fingerprints)
+    stored_fingerprints, new_fingerprints = (
+        [chunk.fingerprint for chunk in stored],
+        list(fingerprints),
+    )
     overlap = 0
-    for start in range(len(known)):
-        same = len(known) - start
-        is_whole = start == 0 and 1 < same < len(given)
-        if (is_whole or same >= LEAST_REPEATED) and known[start:] == given[:same]:
-            overlap = same
+    for start in range(len(stored_fingerprints)):
+        length = len(stored_fingerprints) - start
+        covers_document = start == 0 and 1 < length < len(new_fingerprints)
+        if (covers_document or length >= MIN_WINDOW_OVERLAP) and stored_fingerprints[
+            start:
+        ] == new_fingerprints[:length]:
+            overlap = length
             break
-    last = stored[-1].position if stored else 0
-    added = tuple((n, last + (n - overlap + 1) * STEP) for n in range(overlap, len(given)))
-    return Plan(added, overlap, ())
+    last_position = stored[-1].position if stored else 0
+    added = tuple(
+        (index, last_position + (index - overlap + 1) * STEP)
+        for index in range(overlap, len(new_fingerprints))
+    )
+    return ChunkPlan(added, overlap, ())
 
 
-def _kept(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> dict[int, Chunk]:
-    """Return the stored chunk that each given one equals, by index, in increasing position."""
-    waiting: defaultdict[str, deque[Chunk]] = defaultdict(deque)
+def _match_stored(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> dict[int, Chunk]:
+    """Match submitted chunks to stored ones by fingerprint: index to chunk, in increasing order."""
+    unmatched: defaultdict[str, deque[Chunk]] = defaultdict(deque)
     for chunk in stored:
-        waiting[chunk.fingerprint].append(chunk)
-    kept: dict[int, Chunk] = {}
-    last = -1
+        unmatched[chunk.fingerprint].append(chunk)
+    matched: dict[int, Chunk] = {}
+    last_position = -1
     for index, fingerprint in enumerate(fingerprints):
-        candidates = waiting.get(fingerprint)
-        while candidates and candidates[0].position <= last:
+        candidates = unmatched.get(fingerprint)
+        while candidates and candidates[0].position <= last_position:
             candidates.popleft()
         if candidates:
-            kept[index] = candidates.popleft()
-            last = kept[index].position
-    return kept
+            matched[index] = candidates.popleft()
+            last_position = matched[index].position
+    return matched
 
 
 class Alongside(Protocol):
-    """Starts work beside other work; see `RecallDependencies.alongside`."""
+    """Submits work to an executor; see `RecallDependencies.alongside`."""
 
     def __call__(self, work: Callable[[], T], /) -> Callable[[], T]:
-        """Start the work; return a function that returns its result."""
+        """Submit the work; return a function that waits for its result."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RetainDependencies:
-    """Stores, models and settings that a retain works with.
+    """Stores, models and settings of retain.
 
-    `lock` gives the writer's lock of a bank, and how often it was taken before; `flush` brings the
-    vector index up to date with the graph; `alongside` makes reads at once, each of which is a
-    round trip on a server; the functions `before_retain` see each text first.
+    Attributes:
+        lock: returns the writer's lock of a bank; entering it gives the number of earlier entries.
+        flush: brings the vector index up to date with the graph.
+        alongside: runs reads concurrently, each of which is a round trip on a server.
+        before_retain: guards that see each text first.
     """
 
     graph: GraphStore
@@ -184,8 +203,8 @@ class RetainDependencies:
     alongside: Alongside
     before_retain: tuple[BeforeRetain, ...] = ()
 
-    def pieces(self, text: str) -> list[str]:
-        """Return a text cut into the texts of its chunks."""
+    def chunk_texts(self, text: str) -> list[str]:
+        """Split a text into the texts of its chunks."""
         return list(chunking.split(text, self.settings.chunk_tokens, self.tokenizer.count))
 
     def extract(
@@ -210,7 +229,7 @@ class PrecedingTurn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NewChunk:
-    """A given chunk: its text, the turn it is part of, and the turn before that one."""
+    """A submitted chunk: its text, its turn, and the turn before that one."""
 
     text: str
     turn: Turn
@@ -223,26 +242,26 @@ class DocumentDiff:
     """A submission, compared with the stored version of its document.
 
     Attributes:
-        submission: the version given.
+        submission: the submitted version.
         stored: the stored document, if there is one.
         is_conversation: `Document.is_conversation` of the document to store.
-        last: its last chunk.
+        last_chunk: last stored chunk.
         chunks: all chunks of the submission.
         plan: the changes to make.
-        latest: the memories stored last of the document that is continued.
+        latest_memories: latest memories of the document, if a conversation is continued.
     """
 
     submission: Submission
     stored: Document | None
     is_conversation: bool
-    last: Chunk | None
+    last_chunk: Chunk | None
     chunks: tuple[NewChunk, ...]
-    plan: Plan
-    latest: tuple[Memory, ...] = ()
+    plan: ChunkPlan
+    latest_memories: tuple[Memory, ...] = ()
 
     @property
     def expected(self) -> tuple[str, str | None]:
-        """Id and fingerprint of the stored document, which must still hold at the commit."""
+        """Id and fingerprint that the stored document must still have at the commit."""
         return self.submission.document_id, self.stored.fingerprint if self.stored else None
 
     @property
@@ -253,14 +272,14 @@ class DocumentDiff:
     @property
     def all_speakers(self) -> tuple[str, ...]:
         """Everybody who takes part in the conversation, each once."""
-        before = self.latest if self.submission.is_spoken else ()
+        before = self.latest_memories if self.submission.is_spoken else ()
         stored = (memory.speaker for memory in before)
         given = (turn.speaker for turn in self.submission.turns)
         return tuple(dict.fromkeys(name for name in (*stored, *given) if name))
 
     @property
     def continues(self) -> bool:
-        """True if its first turn is new and appended to what is stored."""
+        """True if its first turn is new and appended to the stored document."""
         return self.submission.mode == "append" and 0 in dict(self.plan.added)
 
 
@@ -275,7 +294,7 @@ class EncodedFact:
 
 @dataclass(frozen=True, slots=True)
 class ChunkFacts:
-    """The facts of a chunk, and those that the extractor gave and that cannot be used."""
+    """The usable facts that the extractor returned for a chunk, and the rejected ones."""
 
     facts: tuple[EncodedFact, ...]
     rejected: tuple[Skipped, ...] = ()
@@ -289,7 +308,8 @@ FactsByChunk: TypeAlias = dict[tuple[int, int], ChunkFacts]
 class Statement:
     """A fact with all that is stored of it except its entities.
 
-    `speakers` are all who take part in its conversation.
+    Attributes:
+        speakers: all participants of its conversation.
     """
 
     fact: Fact
@@ -304,21 +324,21 @@ class Statement:
 def diff_document(deps: RetainDependencies, bank_id: str, submission: Submission) -> DocumentDiff:
     """Compare a submission with the stored version of its document.
 
-    If it continues a conversation, its first turn follows the last one stored now, whatever
-    another writer may put between the two before the commit.
+    If it continues a conversation, its first turn is read as a reply to the last turn stored now,
+    even if another writer adds a turn between the two before the commit.
 
     Raises:
-        ConflictError: the document is a conversation's own record, or a text would replace the
+        ConflictError: the document is the record of a conversation, or a text would replace the
             messages of a conversation, or the reverse.
     """
     diff = _compare(deps, bank_id, submission, tuple(_chunks(deps, submission)))
-    if diff.last is None or not diff.continues:
+    if diff.last_chunk is None or not diff.continues:
         return diff
     latest = _latest_memories(deps.graph, bank_id, submission.document_id)
-    if not submission.is_spoken or _is_of_another_scope(latest, diff.last, submission):
-        return replace(diff, latest=latest)
+    if not submission.is_spoken or _is_in_another_scope(latest, diff.last_chunk, submission):
+        return replace(diff, latest_memories=latest)
     speakers = {source.chunk_id: m.speaker for m in latest for source in m.sources}
-    preceding = PrecedingTurn(diff.last.text, speakers.get(diff.last.id))
+    preceding = PrecedingTurn(diff.last_chunk.text, speakers.get(diff.last_chunk.id))
     first = submission.turns[0]
     return replace(
         diff,
@@ -326,83 +346,92 @@ def diff_document(deps: RetainDependencies, bank_id: str, submission: Submission
             replace(chunk, preceding=preceding) if chunk.turn is first else chunk
             for chunk in diff.chunks
         ),
-        latest=latest,
+        latest_memories=latest,
     )
 
 
 def refresh(deps: RetainDependencies, bank_id: str, diff: DocumentDiff) -> DocumentDiff:
-    """Compare the submission again, with the version stored now."""
+    """Compare the submission again, with the current version of the document."""
     compared = _compare(deps, bank_id, diff.submission, diff.chunks)
-    return replace(compared, latest=diff.latest)
+    return replace(compared, latest_memories=diff.latest_memories)
 
 
-def _is_of_another_scope(latest: Sequence[Memory], last: Chunk, submission: Submission) -> bool:
-    """Return True if the turn before was said in another scope, so that a reply may not name it."""
-    there = [m for m in latest if any(source.chunk_id == last.id for source in m.sources)]
-    return any(memory.scope != submission.stamp.scope for memory in there or latest)
+def _is_in_another_scope(
+    latest: Sequence[Memory], last_chunk: Chunk, submission: Submission
+) -> bool:
+    """Return True if the last turn is of another scope, so that a reply must not quote it."""
+    of_last_chunk = [
+        m for m in latest if any(source.chunk_id == last_chunk.id for source in m.sources)
+    ]
+    return any(memory.scope != submission.stamp.scope for memory in of_last_chunk or latest)
 
 
 def _latest_memories(graph: GraphStore, bank_id: str, document_id: str) -> tuple[Memory, ...]:
-    """Return the memories of a document that were stored last, in the order of the document."""
+    """Return the latest memories of a document, in the order of the document."""
     filter = MemoryFilter(now=utc_now(), document_id=document_id, include_invalid=True)
-    ids = graph.find_ids(bank_id, filter, _LONGEST) or []
+    ids = graph.find_ids(bank_id, filter, _MAX_CONVERSATION) or []
 
     def position(memory: Memory) -> int:
         return max(s.position for s in memory.sources if s.document_id == document_id)
 
-    return tuple(sorted(graph.read(bank_id, MEMORY, ids[-_LATEST:]).values(), key=position))
+    return tuple(
+        sorted(graph.read(bank_id, MEMORY, ids[-_LATEST_MEMORIES:]).values(), key=position)
+    )
 
 
 def _compare(
     deps: RetainDependencies, bank_id: str, submission: Submission, chunks: tuple[NewChunk, ...]
 ) -> DocumentDiff:
-    """Plan the changes that turn the stored document into the given chunks."""
-    # The document first, not at once: what another adds between the two reads is then found when
-    # its fingerprint is compared in the transaction.
+    """Plan the changes that turn the stored document into the submitted chunks."""
+    # The document is read before its chunks, not concurrently: if another writer adds chunks
+    # between the reads, the comparison of fingerprints in the transaction detects it.
     stored = read_one(deps.graph, bank_id, DOCUMENT, submission.document_id, None)
     if stored is not None:
         check_records(bank_id, {stored.id: False}, {stored.id: stored.is_record})
     is_conversation = _holds_conversation(deps.graph, bank_id, stored, submission)
     if stored is None:
-        old, hidden = [], []
+        stored_chunks, hidden_memories = [], []
     else:
-        reading = deps.alongside(partial(hidden_with, deps.graph, bank_id, stored.id))
-        old = list(read_one(deps.graph, bank_id, DOCUMENT_CHUNKS, stored.id, ()))
-        hidden = reading()
-    forgotten = {source.chunk_id for memory in hidden for source in memory.sources}
-    shown = [chunk for chunk in old if chunk.id not in forgotten]
+        read_hidden = deps.alongside(partial(hidden_with, deps.graph, bank_id, stored.id))
+        stored_chunks = list(read_one(deps.graph, bank_id, DOCUMENT_CHUNKS, stored.id, ()))
+        hidden_memories = read_hidden()
+    hidden_ids = {source.chunk_id for memory in hidden_memories for source in memory.sources}
+    visible = [chunk for chunk in stored_chunks if chunk.id not in hidden_ids]
     plan = plan_replacement if submission.mode == "replace" else plan_addition
     if submission.is_window:
         plan = plan_window
-    given = [chunk.fingerprint for chunk in chunks]
-    changes = plan(shown, given)
-    if forgotten:
-        changes = _beside_forgotten(changes, old, forgotten, given, submission.mode)
-    last = shown[-1] if shown else None
+    fingerprints = [chunk.fingerprint for chunk in chunks]
+    changes = plan(visible, fingerprints)
+    if hidden_ids:
+        changes = _with_hidden_chunks(
+            changes, stored_chunks, hidden_ids, fingerprints, submission.mode
+        )
+    last = visible[-1] if visible else None
     return DocumentDiff(submission, stored, is_conversation, last, chunks, changes)
 
 
-def _beside_forgotten(
-    plan: Plan,
+def _with_hidden_chunks(
+    plan: ChunkPlan,
     stored: Sequence[Chunk],
-    forgotten: Set[str | None],
-    given: Collection[str],
+    hidden_ids: Set[str | None],
+    fingerprints: Collection[str],
     mode: UpdateMode,
-) -> Plan:
-    """Return a plan made without the chunks that were forgotten and wait for their deletion.
+) -> ChunkPlan:
+    """Complete a plan that ignores hidden chunks: forgotten ones that await deletion.
 
-    What is given again is stored anew, in place of what waits: else the deletion would take it
-    along. An addition leaves the others, which may be restored, and goes behind them.
+    A chunk that is submitted again is stored as a new one and the hidden one is removed: otherwise
+    its deletion would remove both. An append leaves other hidden chunks, which may be restored, and
+    is positioned after them.
     """
-    waiting = [chunk for chunk in stored if chunk.id in forgotten]
+    hidden = [chunk for chunk in stored if chunk.id in hidden_ids]
     if mode == "replace":
-        return replace(plan, removed=(*plan.removed, *waiting))
-    shown = [chunk.position for chunk in stored if chunk.id not in forgotten]
-    further = stored[-1].position - (shown[-1] if shown else 0)
-    return Plan(
-        tuple((index, position + further) for index, position in plan.added),
-        plan.kept,
-        (*plan.removed, *(chunk for chunk in waiting if chunk.fingerprint in given)),
+        return replace(plan, removed=(*plan.removed, *hidden))
+    visible_positions = [chunk.position for chunk in stored if chunk.id not in hidden_ids]
+    offset = stored[-1].position - (visible_positions[-1] if visible_positions else 0)
+    return ChunkPlan(
+        tuple((index, position + offset) for index, position in plan.added),
+        plan.kept_count,
+        (*plan.removed, *(chunk for chunk in hidden if chunk.fingerprint in fingerprints)),
     )
 
 
@@ -420,25 +449,25 @@ def _holds_conversation(
         return submission.is_conversation
     is_conversation = stored.is_conversation
     if is_conversation is None:  # an earlier version stored it
-        is_conversation = _was_conversation(graph, bank_id, stored.id, submission)
+        is_conversation = _looks_like_conversation(graph, bank_id, stored.id, submission)
     if submission.mode == "append" or is_conversation == submission.is_conversation:
         return is_conversation
-    held, id = ("a text", "session")
+    content, argument = ("a text", "session")
     if is_conversation:
-        held, id = ("the messages of a conversation", "document_id")
+        content, argument = ("the messages of a conversation", "document_id")
     raise ConflictError(
-        f"document {stored.id!r} of bank {bank_id!r} holds {held}; choose another {id}, give "
-        "update_mode='append', or forget that document first"
+        f"document {stored.id!r} of bank {bank_id!r} holds {content}; choose another {argument}, "
+        "give update_mode='append', or forget that document first"
     )
 
 
-def _was_conversation(
+def _looks_like_conversation(
     graph: GraphStore, bank_id: str, document_id: str, submission: Submission
 ) -> bool:
-    """Return True if a document holds a conversation, as the speakers of its memories tell.
+    """Infer from the speakers of its memories if a document holds a conversation.
 
-    Each message has a speaker; a text has one speaker at most, mostly none. Where both are
-    possible, it is what the submission is.
+    Each message has a speaker; a text has at most one, mostly none. If the speakers fit both, the
+    document is taken for the kind of the submission.
     """
     stored = {memory.speaker for memory in _latest_memories(graph, bank_id, document_id)}
     if submission.is_conversation:
@@ -452,13 +481,13 @@ def _chunks(deps: RetainDependencies, submission: Submission) -> Iterator[NewChu
     preceding: PrecedingTurn | None = None
     for turn in submission.turns:
         fields = turn_digest(replace(turn, text=""), submission.stamp)
-        for text in deps.pieces(turn.text):
+        for text in deps.chunk_texts(turn.text):
             yield NewChunk(text, turn, digest(deps.extractor.id, fields, text), preceding)
         preceding = PrecedingTurn(turn.text, turn.speaker) if submission.is_spoken else None
 
 
 def pending_chunks(diffs: Sequence[DocumentDiff], facts: FactsByChunk) -> list[tuple[int, int]]:
-    """Return the indexes of the diffs and chunks that are new and not extracted yet."""
+    """Return the indexes (diff, chunk) of new chunks whose facts have not been extracted yet."""
     new = [(number, index) for number, diff in enumerate(diffs) for index, _ in diff.plan.added]
     return [key for key in new if key not in facts]
 
@@ -467,32 +496,32 @@ def extract_facts(
     deps: RetainDependencies,
     bank_id: str,
     diffs: Sequence[DocumentDiff],
-    wanted: Sequence[tuple[int, int]],
+    pending: Sequence[tuple[int, int]],
 ) -> FactsByChunk:
-    """Extract the facts of the chunks wanted and encode them, all in one batch.
+    """Extract the facts of the pending chunks and encode them, in one batch.
 
     Raises:
         ExtractionError: the extractor failed.
         EmbeddingError: the embedder failed.
     """
-    new = [(diffs[number], diffs[number].chunks[index]) for number, index in wanted]
-    extracted = _extract(deps, bank_id, new)
+    diffs_and_chunks = [(diffs[number], diffs[number].chunks[index]) for number, index in pending]
+    extracted = _extract(deps, bank_id, diffs_and_chunks)
     texts = [
-        [_indexed(diff, fact, chunk) for fact in found.facts]
-        for (diff, chunk), found in zip(new, extracted, strict=True)
+        [_indexed(diff, fact, chunk) for fact in chunk_facts.facts]
+        for (diff, chunk), chunk_facts in zip(diffs_and_chunks, extracted, strict=True)
     ]
     encoded = iter(deps.encoder.encode(list(chain.from_iterable(texts))))
     return {
         key: ChunkFacts(
-            tuple(map(_encoded, found.facts, indexed, encoded)),
-            found.rejected,
+            tuple(map(_encoded, chunk_facts.facts, indexed, encoded)),
+            chunk_facts.rejected,
         )
-        for key, found, indexed in zip(wanted, extracted, texts, strict=True)
+        for key, chunk_facts, indexed in zip(pending, extracted, texts, strict=True)
     }
 
 
 def _encoded(fact: Fact, indexed: str, encoded: EncodedText) -> EncodedFact:
-    """Return a fact with its vectors; one that carries a vector keeps it."""
+    """Add the vectors to a fact; a vector given by the extractor takes precedence."""
     if fact.vector is not None:
         encoded = replace(encoded, vector=np.asarray(fact.vector, dtype=np.float32))
     return EncodedFact(fact, indexed, encoded)
@@ -523,11 +552,11 @@ def _extract(
     if not chunks:
         return []
     names = set().union(*(candidate_names(chunk.text) for _, chunk in chunks))
-    reading = deps.alongside(partial(deps.graph.get_bank, bank_id))
-    known = deps.graph.read(bank_id, ENTITY_NAMED, sorted(names))
-    stored = reading()
+    read_bank = deps.alongside(partial(deps.graph.get_bank, bank_id))
+    known_entities = deps.graph.read(bank_id, ENTITY_NAMED, sorted(names))
+    stored = read_bank()
     bank = stored.bank if stored else None
-    return deps.extract([_passage(diff, chunk, bank) for diff, chunk in chunks], known)
+    return deps.extract([_passage(diff, chunk, bank) for diff, chunk in chunks], known_entities)
 
 
 def _passage(diff: DocumentDiff, chunk: NewChunk, bank: Bank | None) -> Passage:

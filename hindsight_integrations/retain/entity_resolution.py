@@ -1,9 +1,9 @@
-"""Resolve each mention to an entity that the bank knows, or to a new one.
+"""Entity resolution: resolve each mention to an entity of the bank, or to a new one.
 
 Candidates must pass the gates of `compare`; those that do are scored
 `0.5 name + 0.3 context + 0.2 recency` and merged from 0.6 (weights and threshold are
-Hindsight's). A part of a name that only one person has needs no score. Each mention comes back
-with a `Decision` that explains its entity.
+Hindsight's). A part of a name that only one person has needs no score. For each mention a
+`Decision` explains the result.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from hindsight_integrations.nlp.name_matching import (
 from hindsight_integrations.normalization import new_id, pair_digest
 from hindsight_integrations.results import Joined
 from hindsight_integrations.retain.extraction import Mention
-from hindsight_integrations.retain.name_use import Fact, Uses
+from hindsight_integrations.retain.name_use import NameUsage, StatementMentions
 from hindsight_integrations.retain.stated_names import aliases_stated, names_denied
 from hindsight_integrations.stores.base import ENTITY_NAMED, Kind
 
 T = TypeVar("T")
 
 _MOST_SIMILAR = 20
-"""Entities requested of the store for an unknown name."""
+"""Most similar entities that the store returns for an unknown name."""
 
 _MOST_NEW = 20
-"""New entities of the call that a name is compared with, those that share its rarest parts first:
-with all of them, a parts list of thousands of names would take minutes."""
+"""Most new entities of the batch that a name is compared with, by rarest shared blocking key: with
+all of them, a parts list of thousands of names would take minutes."""
 
 
 class EntityLookup(Protocol):
@@ -67,10 +67,10 @@ class EntityLookup(Protocol):
 
 
 class Candidates:
-    """Entities considered while a batch is resolved; reads each once and writes nothing.
+    """Candidate entities of a batch: reads each once, and writes nothing.
 
-    What the batch will ask for is read together, so that the number of reads does not grow with it:
-    names at once, what was mentioned together when it is asked for, or by `read_ahead`.
+    Reads are batched, so that their number does not grow with the batch: names at construction,
+    cooccurrences on first use or by `prefetch`.
 
     Args:
         lookup: the store.
@@ -82,16 +82,16 @@ class Candidates:
         self._lookup = lookup
         self._bank_id = bank_id
         self._entities: dict[str, Entity] = {}
-        self._owners: dict[str, str] = {}
+        self._entity_by_name: dict[str, str] = {}
         self._by_key: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self._similar: dict[str, list[str]] = {}
         self._mentioned_with: dict[str, set[str]] = {}
-        self._newly_with: defaultdict[str, set[str]] = defaultdict(set)
+        self._mentioned_with_in_batch: defaultdict[str, set[str]] = defaultdict(set)
         distinct = list({(mention.name, mention.kind): mention for mention in mentions}.values())
         names = [parse(mention.name) for mention in distinct]
         spellings = {form for name in names for form in _exact_forms(name)}
         for norm, entity in lookup.read(bank_id, ENTITY_NAMED, sorted(spellings)).items():
-            self._owners[norm] = entity.id
+            self._entity_by_name[norm] = entity.id
             self._entities[entity.id] = entity
         self._unsure = [m for m in distinct if may_be_another(m, self.owner(m.name))]
         self._read_similar([parse(mention.name) for mention in self._unsure])
@@ -100,95 +100,97 @@ class Candidates:
         return self._entities[entity_id]
 
     def owner(self, name: str) -> Entity | None:
-        """Return the entity that has this very name."""
-        owner = self._owners.get(parse(name).norm)
+        """Return the entity that has exactly this name, normalised; None if there is none."""
+        owner = self._entity_by_name.get(parse(name).norm)
         return None if owner is None else self._entities[owner]
 
-    def like(self, name: str) -> list[Entity]:
-        """Return entities whose names may be other forms of this one, likeliest first."""
+    def similar(self, name: str) -> list[Entity]:
+        """Return entities whose names may be other forms of this one, most similar first."""
         parsed = parse(name)
         if parsed.norm not in self._similar:
             self._read_similar([parsed])
         entity_ids = dict.fromkeys(self._similar[parsed.norm])
         for form in _exact_forms(parsed):
-            if form in self._owners:
-                entity_ids[self._owners[form]] = None
-        entity_ids |= dict.fromkeys(self._sharing(parsed))
+            if form in self._entity_by_name:
+                entity_ids[self._entity_by_name[form]] = None
+        entity_ids |= dict.fromkeys(self._new_with_shared_key(parsed))
         return [self._entities[entity_id] for entity_id in entity_ids]
 
-    def _sharing(self, name: Name) -> Iterable[str]:
-        """Return new entities that share a key with the name, those of the rarest key first."""
-        buckets = [self._by_key[key] for key in _keys(name) if key in self._by_key]
-        sharing: dict[str, None] = {}
+    def _new_with_shared_key(self, name: Name) -> Iterable[str]:
+        """Return new entities that share a blocking key with the name, rarest keys first."""
+        buckets = [self._by_key[key] for key in _blocking_keys(name) if key in self._by_key]
+        entity_ids: dict[str, None] = {}
         for bucket in sorted(buckets, key=len):
             for entity_id in reversed(bucket):
-                if len(sharing) == _MOST_NEW:
-                    return sharing
-                sharing[entity_id] = None
-        return sharing
+                if len(entity_ids) == _MOST_NEW:
+                    return entity_ids
+                entity_ids[entity_id] = None
+        return entity_ids
 
     def share_mentioned_with(self, entity_id: str, others: Collection[str]) -> float:
-        """Return the share of the other entities that were mentioned with this one before."""
+        """Return the share, 0 to 1, of the other entities that were mentioned with this one."""
         if not others:
             return 0.0
         if entity_id not in self._mentioned_with:
-            self._read_beside(dict.fromkeys([entity_id, *self._may_be()]))
-        known = self._mentioned_with[entity_id] | self._newly_with[entity_id]
+            self._read_cooccurrences(dict.fromkeys([entity_id, *self._candidate_ids()]))
+        known = self._mentioned_with[entity_id] | self._mentioned_with_in_batch[entity_id]
         return len(known.intersection(others)) / len(others)
 
-    def read_ahead(self) -> Self:
-        """Read what was mentioned with the entities that the mentions may be; return itself."""
-        self._read_beside(dict.fromkeys(self._may_be()))
+    def prefetch(self) -> Self:
+        """Read the cooccurrences of all candidate entities; return itself."""
+        self._read_cooccurrences(dict.fromkeys(self._candidate_ids()))
         return self
 
     def add(self, entity: Entity) -> None:
         """Add a new entity, or a known one with more names."""
         self._entities[entity.id] = entity
         for name in map(parse, (entity.name, *entity.aliases)):
-            self._owners.setdefault(name.norm, entity.id)
-            for key in _keys(name):
+            self._entity_by_name.setdefault(name.norm, entity.id)
+            for key in _blocking_keys(name):
                 self._by_key[key][entity.id] = None
 
     def note_mentioned(self, entity_ids: Sequence[str], timestamp: datetime) -> None:
-        """Record that a statement of this time mentions these entities together."""
+        """Record that a statement said at this time mentions these entities together."""
         for entity_id in entity_ids:
             entity = self._entities[entity_id]
             last = timestamp if entity.last_seen is None else max(timestamp, entity.last_seen)
             self._entities[entity_id] = replace(entity, last_seen=last)
-            self._newly_with[entity_id].update(other for other in entity_ids if other != entity_id)
+            self._mentioned_with_in_batch[entity_id].update(
+                other for other in entity_ids if other != entity_id
+            )
 
     def _read_similar(self, names: Iterable[Name]) -> None:
         """Look up the stored entities with similar names."""
         spellings = {name.norm: (name.norm, *_formal_spellings(name)) for name in names}
-        asked = list(dict.fromkeys(chain.from_iterable(spellings.values())))
-        if not asked:
+        all_spellings = list(dict.fromkeys(chain.from_iterable(spellings.values())))
+        if not all_spellings:
             return
-        found = self._lookup.similar_entities(self._bank_id, asked, _MOST_SIMILAR)
+        found = self._lookup.similar_entities(self._bank_id, all_spellings, _MOST_SIMILAR)
         for norm, forms in spellings.items():
             similar = {entity.id: entity for form in forms for entity in found[form]}
             for entity in similar.values():
                 if entity.id not in self._entities:
                     self._entities[entity.id] = entity
-                    self._mentioned_with.clear()  # it was not among those asked for
+                    self._mentioned_with.clear()  # read without this entity
             self._similar[norm] = list(similar)
 
-    def _may_be(self) -> Iterator[str]:
-        """Yield the entities that the unsure mentions may be."""
+    def _candidate_ids(self) -> Iterator[str]:
+        """Yield the ids of entities that match a mention which no exact name decides."""
         for mention in self._unsure:
-            for entity in self.like(mention.name):
+            for entity in self.similar(mention.name):
                 if isinstance(relate(mention, entity), Match):
                     yield entity.id
 
-    def _read_beside(self, entity_ids: Iterable[str]) -> None:
-        """Look up which of the entities considered were mentioned with these."""
-        ids, among, beside = list(entity_ids), list(self._entities), {}
+    def _read_cooccurrences(self, entity_ids: Iterable[str]) -> None:
+        """Look up which of all candidates were mentioned with these entities."""
+        ids, among, together = list(entity_ids), list(self._entities), {}
         if ids and len(among) > 1:
-            beside = self._lookup.mentioned_together(self._bank_id, ids, among)
-        self._mentioned_with |= {id: beside.get(id, set()) for id in ids}
+            together = self._lookup.mentioned_together(self._bank_id, ids, among)
+        self._mentioned_with |= {id: together.get(id, set()) for id in ids}
 
 
 def _exact_forms(name: Name) -> list[str]:
-    """Return normal forms under which the same thing may be known, the name itself first."""
+    """Return normal forms under which the same entity may be stored, the name itself first."""
     first, rest = name.words[0], name.words[1:]
     given = [first, *short_forms(first), *sorted(formal_names(first))]
     forms = [
@@ -205,8 +207,11 @@ def _formal_spellings(name: Name) -> list[str]:
     return [" ".join((formal, *name.words[1:])) for formal in sorted(formal_names(name.words[0]))]
 
 
-def _keys(name: Name) -> list[str]:
-    """Return the keys that find a new entity of the batch: words, their beginnings, initials."""
+def _blocking_keys(name: Name) -> list[str]:
+    """Return the blocking keys of a name: words, their first letters, initials.
+
+    New entities are compared with a name only if they share a key with it.
+    """
     words = (*name.words, *sorted(formal_names(name.words[0])))
     forms = (name.norm, acronym(name.norm))
     keys = [part for word in words for part in (word[:2], word[:4], f"{word} ")]
@@ -217,15 +222,15 @@ NAME_WEIGHT = 0.5
 CONTEXT_WEIGHT = 0.3
 RECENCY_WEIGHT = 0.2
 RECENCY_DAYS = 7.0
-"""Days after which a last mention has no weight."""
-LEAST_CONTEXT = 0.3
-"""Least share of the other entities mentioned that must be known with the candidate, unless the
-name alone is sure: in an import everything is recent, so recency tells nothing."""
+"""Days after the last mention at which the recency score reaches 0."""
+MIN_CONTEXT = 0.3
+"""Minimum share of the other entities mentioned that must be known with the candidate, unless the
+name alone suffices: in an import everything is recent, so recency is no evidence."""
 CLEAR_LEAD = 0.05
-"""Lead in score that one of several persons with a first name must have over the next."""
+"""Minimum difference in score between the best candidate and the next."""
 SURE_NAME = 0.81
-"""Similarity from which a short form of a single entity needs no other evidence."""
-_MOST_REFUSED = 5
+"""Name similarity from which a short form of a single entity needs no other evidence."""
+_MOST_REJECTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,16 +251,16 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Entity of a mention, with the reasons.
+    """The entity that a mention was resolved to, with the reasons.
 
     Attributes:
         mention: the mention.
         entity_id: id of its entity.
         entity_name: canonical name of its entity.
         relation: relation of the mention's name to the entity's; None for a new entity.
-        score: of the entity chosen; None where no score was needed.
-        refused: names of entities that were rejected, each with the reason.
-        learns: True if the name is new to a known entity.
+        score: score of the entity; None where no score was needed.
+        rejected: names of entities that were rejected, each with the reason.
+        adds_alias: True if the name becomes a new alias of a known entity.
     """
 
     mention: Mention
@@ -263,8 +268,8 @@ class Decision:
     entity_name: str
     relation: Relation | None = None
     score: Score | None = None
-    refused: tuple[tuple[str, Gate], ...] = ()
-    learns: bool = False
+    rejected: tuple[tuple[str, Gate], ...] = ()
+    adds_alias: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,15 +292,15 @@ class Resolution:
 
     @property
     def joined(self) -> tuple[Joined, ...]:
-        """The names taken for those of entities called otherwise, each once."""
-        found = {
-            Joined(one.mention.name, one.entity_name, REASONS[one.relation])
-            for one in self.decisions
-            if one.relation in REASONS
-            and one.mention.name != one.entity_name
-            and (one.learns or one.relation is not Relation.SAME)
+        """Names that were resolved to an entity with another canonical name, each once."""
+        joined = {
+            Joined(decision.mention.name, decision.entity_name, REASONS[decision.relation])
+            for decision in self.decisions
+            if decision.relation in REASONS
+            and decision.mention.name != decision.entity_name
+            and (decision.adds_alias or decision.relation is not Relation.SAME)
         }
-        return tuple(sorted(found, key=lambda one: (one.entity, one.name)))
+        return tuple(sorted(joined, key=lambda item: (item.entity, item.name)))
 
 
 REASONS: Mapping[Relation | None, str] = {
@@ -326,7 +331,7 @@ class Resolver:
         lookup: store of the bank's entities.
         bank_id: the bank.
         threshold: score from which a mention is taken for a known entity.
-        apart: names that are never one thing's, as `Bank.kept_apart` has them.
+        kept_apart: digests of pairs of names that are never one entity's (`Bank.kept_apart`).
     """
 
     def __init__(
@@ -334,12 +339,12 @@ class Resolver:
         lookup: EntityLookup,
         bank_id: str,
         threshold: float = 0.6,
-        apart: Collection[str] = (),
+        kept_apart: Collection[str] = (),
     ) -> None:
         self._lookup = lookup
         self._bank_id = bank_id
         self._threshold = threshold
-        self._apart = frozenset(apart)
+        self._kept_apart = frozenset(kept_apart)
 
     def resolve(
         self,
@@ -348,75 +353,77 @@ class Resolver:
         texts: Sequence[str] = (),
         known: Candidates | None = None,
     ) -> Resolution:
-        """Return the entities of successive facts; earlier facts are context for later ones.
+        """Resolve the mentions of successive facts; earlier facts are context for later ones.
 
         Args:
             mentions_by_fact: mentions of each fact.
             times: when each was said.
-            texts: the facts, so that names they say to be the same thing's are joined.
-            known: what is stored of the mentions, read already.
+            texts: texts of the facts, in which stated aliases are found; none to ignore these.
+            known: candidates of the mentions, if already read.
         """
         if known is None:
             known = Candidates(self._lookup, self._bank_id, chain.from_iterable(mentions_by_fact))
-        uses = Uses(chain.from_iterable(mentions_by_fact), texts)
-        batch = _Batch(known, self._bank_id, self._threshold, self._apart, uses)
+        usage = NameUsage(chain.from_iterable(mentions_by_fact), texts)
+        batch = _Batch(known, self._bank_id, self._threshold, self._kept_apart, usage)
         for index, (mentions, said_at) in enumerate(zip(mentions_by_fact, times, strict=True)):
             batch.add(mentions, said_at, texts[index] if texts else "")
         return batch.resolution()
 
 
 class _Batch:
-    """A batch that is being resolved."""
+    """State of the resolution of one batch."""
 
     def __init__(
         self,
         known: Candidates,
         bank_id: str,
         threshold: float,
-        apart: frozenset[str],
-        uses: Uses,
+        kept_apart: frozenset[str],
+        usage: NameUsage,
     ) -> None:
         self._known = known
-        self._uses = uses
+        self._usage = usage
         self._denied: defaultdict[str, set[str]] = defaultdict(set)
         self._bank_id = bank_id
         self._threshold = threshold
-        self._apart = apart
+        self._kept_apart = kept_apart
         self._created: dict[str, None] = {}
         self._renamed: dict[str, None] = {}
         self._ids: list[tuple[str, ...]] = []
         self._decisions: list[Decision] = []
 
     def add(self, mentions: Sequence[Mention], timestamp: datetime, text: str) -> None:
-        """Resolve the mentions of a fact: old names before new ones, full ones before parts."""
+        """Resolve the mentions of a fact: former names before new ones, full before short ones."""
         names = [mention.name for mention in mentions]
         stated = aliases_stated(text, mentions) if text else []
         for denied in names_denied(text, names):
             for name in names:
                 if name != denied:
                     self._denied[parse(name).norm].add(denied)
-        fact = Fact(text, mentions)
-        partners = {parse(one).norm: other for pair in stated for one, other in (pair, pair[::-1])}
-        newer = {parse(new).norm for new, _ in stated}
+        fact = StatementMentions(text, mentions)
+        stated_aliases = {
+            parse(name).norm: other for pair in stated for name, other in (pair, pair[::-1])
+        }
+        new_names = {parse(new).norm for new, _ in stated}
         context = {owner.id for m in mentions if (owner := self._known.owner(m.name))}
-        decided: dict[int, Decision] = {}
+        decisions_by_index: dict[int, Decision] = {}
 
         def order(index: int) -> tuple[bool, int]:
             name = parse(mentions[index].name)
             spelled_otherwise = mentions[index].addressed_as is not None
-            return spelled_otherwise or name.norm in newer, -len(name.words)
+            return spelled_otherwise or name.norm in new_names, -len(name.words)
 
         for index in sorted(range(len(mentions)), key=order):
             mention = mentions[index]
-            partner = partners.get(parse(mention.name).norm)
+            other_name = stated_aliases.get(parse(mention.name).norm)
             decision = (
-                self._addressed(mention)
-                or self._stated(mention, partner)
-                or self._decide(mention, timestamp, context, fact)
+                self._decide_by_address(mention)
+                or self._decide_by_statement(mention, other_name)
+                or self._decide_by_score(mention, timestamp, context, fact)
             )
-            decided[index] = decision
+            decisions_by_index[index] = decision
             context.add(decision.entity_id)
-        decisions = [decided[index] for index in range(len(mentions))]
+        decisions = [decisions_by_index[index] for index in range(len(mentions))]
         self._decisions += decisions
         ids = tuple(dict.fromkeys(decision.entity_id for decision in decisions))
         self._known.note_mentioned(ids, timestamp)
@@ -434,123 +441,134 @@ class _Batch:
             decisions=tuple(self._decisions),
         )
 
-    def _addressed(self, mention: Mention) -> Decision | None:
-        """Decide for another spelling of a participant's name, unless the bank has both."""
+    def _decide_by_address(self, mention: Mention) -> Decision | None:
+        """Resolve a variant spelling of a participant's name; None if the bank has both names."""
         participant = self._known.owner(mention.addressed_as) if mention.addressed_as else None
         if participant is None or self._known.owner(mention.name) is not None:
             return None
-        if are_apart(self._apart, mention.name, participant):
+        if is_kept_apart(self._kept_apart, mention.name, participant):
             return None
         self._add_alias(participant, mention.name)
         return Decision(mention, participant.id, participant.name, Relation.ADDRESSED)
 
-    def _stated(self, mention: Mention, partner: str | None) -> Decision | None:
-        """Decide by the text's own statement of aliases, unless the bank has two entities."""
-        entity = self._known.owner(partner) if partner else None
-        if partner is None or entity is None or self._known.owner(mention.name) is not None:
+    def _decide_by_statement(self, mention: Mention, alias: str | None) -> Decision | None:
+        """Resolve a name by an alias that the text states; None if each name has an entity."""
+        entity = self._known.owner(alias) if alias else None
+        if alias is None or entity is None or self._known.owner(mention.name) is not None:
             return None
-        if are_apart(self._apart, mention.name, entity):
+        if is_kept_apart(self._kept_apart, mention.name, entity):
             return None
-        if _stands_for(mention.name, partner) and any(
-            _stands_for(name, partner) for name in _names(entity)
+        if _stands_for(mention.name, alias) and any(
+            _stands_for(name, alias) for name in _names(entity)
         ):
-            return None  # another thing of the same initials
+            return None  # the entity is another one with the same initials
         self._add_alias(entity, mention.name)
         return Decision(mention, entity.id, entity.name, Relation.STATED)
 
-    def _decide(
+    def _decide_by_score(
         self,
         mention: Mention,
         timestamp: datetime,
         context: Collection[str],
-        fact: Fact,
+        fact: StatementMentions,
     ) -> Decision:
-        """Decide by names, context and recency."""
+        """Resolve a name by its score (name, context, recency), or create a new entity."""
         owner = self._known.owner(mention.name)
         if owner is not None and not may_be_another(mention, owner):
             return Decision(mention, owner.id, owner.name, Relation.SAME)
-        beside = set(context) - {owner.id if owner else ""}  # it is no evidence against itself
+        # The entity with exactly this name is no evidence for another one.
+        evidence = set(context) - {owner.id if owner else ""}
         options: list[_Option] = []
-        refused: dict[str, Gate] = {}
-        like = self._known.like(mention.name)
-        for entity in like:
+        rejected: dict[str, Gate] = {}
+        similar = self._known.similar(mention.name)
+        for entity in similar:
             is_owner = owner is not None and entity.id == owner.id
             match = SAME if is_owner else relate(mention, entity)
             if isinstance(match, Match) and not is_owner:
-                match = self._apart_from(mention, entity, fact, like) or match
+                match = self._exclusion(mention, entity, fact, similar) or match
             if isinstance(match, Match):
-                score = self._score(match, entity, timestamp, beside)
+                score = self._score(match, entity, timestamp, evidence)
                 options.append(_Option(entity, match.relation, score))
             else:
-                refused[entity.name] = match
+                rejected[entity.name] = match
         options.sort(key=lambda option: -option.score.total)
-        best, reasons = self._best(mention, options, [m for m in fact.mentions if m != mention])
-        refused = {**reasons, **refused}
-        reasons_given = tuple(refused.items())[:_MOST_REFUSED]
-        if best is None:
+        chosen, reasons = self._best_option(
+            mention, options, [m for m in fact.mentions if m != mention]
+        )
+        rejected = {**reasons, **rejected}
+        reasons_given = tuple(rejected.items())[:_MOST_REJECTED]
+        if chosen is None:
             entity = self._create(mention, timestamp)
-            return Decision(mention, entity.id, entity.name, refused=reasons_given)
-        learns = owner is None and not (best.relation is Relation.SHORTER and len(options) > 1)
-        if learns:
-            self._add_alias(best.entity, mention.name)
-        entity = best.entity
+            return Decision(mention, entity.id, entity.name, rejected=reasons_given)
+        adds_alias = owner is None and not (
+            chosen.relation is Relation.SHORTER and len(options) > 1
+        )
+        if adds_alias:
+            self._add_alias(chosen.entity, mention.name)
+        entity = chosen.entity
         return Decision(
-            mention, entity.id, entity.name, best.relation, best.score, reasons_given, learns
+            mention,
+            entity.id,
+            entity.name,
+            chosen.relation,
+            chosen.score,
+            reasons_given,
+            adds_alias,
         )
 
-    def _apart_from(
-        self, mention: Mention, entity: Entity, fact: Fact, like: Sequence[Entity]
+    def _exclusion(
+        self, mention: Mention, entity: Entity, fact: StatementMentions, similar: Sequence[Entity]
     ) -> Gate | None:
-        """Return the reason why a like name is not the entity's: the user's, or the texts'."""
-        if are_apart(self._apart, mention.name, entity):
+        """Return the reason, by the user or the texts, why a similar name is not the entity's."""
+        if is_kept_apart(self._kept_apart, mention.name, entity):
             return Gate.APART
         for denied in self._denied.get(parse(mention.name).norm, ()):
             if isinstance(relate(Mention(denied, mention.kind), entity), Match):
                 return Gate.DENIED
-        return self._uses.gate(mention, entity, fact, like)
+        return self._usage.gate(mention, entity, fact, similar)
 
-    def _best(
+    def _best_option(
         self, mention: Mention, options: Sequence[_Option], others: Sequence[Mention]
     ) -> tuple[_Option | None, dict[str, Gate]]:
-        """Return the option that is good enough and clearly the best, and why others are not."""
+        """Return the option that passes and leads by `CLEAR_LEAD`, and why others were rejected."""
         reasons: dict[str, Gate] = {}
-        fit: list[_Option] = []
+        passing: list[_Option] = []
         for option in options:
-            gate = self._gate(mention, option, options, others)
+            gate = self._gate_option(mention, option, options, others)
             if gate is None:
-                fit.append(option)
+                passing.append(option)
             else:
                 reasons[option.entity.name] = gate
-        best = fit[0] if fit else None
-        if len(fit) > 1 and fit[0].score.total - fit[1].score.total < CLEAR_LEAD:
-            same = [option for option in fit if option.relation is Relation.SAME]
+        best = passing[0] if passing else None
+        if len(passing) > 1 and passing[0].score.total - passing[1].score.total < CLEAR_LEAD:
+            same = [option for option in passing if option.relation is Relation.SAME]
             if len(same) > 1:  # "Klein", where the bank has Mrs Klein and Dr. Klein
                 norm = parse(mention.name).norm
                 same = [o for o in same if norm in {parse(n).norm for n in _names(o.entity)}]
             best = same[0] if same else None
-        reasons |= {option.entity.name: Gate.AMBIGUOUS for option in fit if option is not best}
+        reasons |= {option.entity.name: Gate.AMBIGUOUS for option in passing if option is not best}
         return best, reasons
 
-    def _gate(
+    def _gate_option(
         self,
         mention: Mention,
         option: _Option,
         options: Sequence[_Option],
         others: Sequence[Mention],
     ) -> Gate | None:
-        """Return the reason against an option, if there is one."""
+        """Return the reason to reject an option; None if it passes."""
         score, relation = option.score, option.relation
         if relation is Relation.SAME:
             return None
         rivals = [other for other in others if isinstance(relate(other, option.entity), Match)]
         if relation is Relation.SHORTER:  # "Peggy ... Peggy O'Brien" are one
-            rivals = [other for other in rivals if not _is_part(other, mention)]
+            rivals = [other for other in rivals if not _is_short_form(other, mention)]
         if rivals and (relation is not Relation.SHORTER or parse(mention.name).is_full):
             return Gate.TOGETHER
         is_short = relation in (Relation.SHORTER, Relation.ACRONYM)
         if is_short and len(options) == 1 and score.name >= SURE_NAME:
             return None
-        if score.total < self._threshold or score.context < LEAST_CONTEXT:
+        if score.total < self._threshold or score.context < MIN_CONTEXT:
             return Gate.SCORE
         stale = relation is Relation.FULLER and score.recency == 0.0
         return Gate.SCORE if stale else None
@@ -558,13 +576,13 @@ class _Batch:
     def _score(
         self, match: Match, entity: Entity, timestamp: datetime, context: Collection[str]
     ) -> Score:
-        """Return the score of an entity whose name matches."""
+        """Score an entity whose name matches."""
         others = [entity_id for entity_id in context if entity_id != entity.id]
         shared = self._known.share_mentioned_with(entity.id, others)
         return Score(match.similarity, shared, _recency(entity, timestamp))
 
     def _create(self, mention: Mention, timestamp: datetime) -> Entity:
-        """Make a new entity of a mention."""
+        """Create a new entity from a mention."""
         entity = Entity(
             id=new_id("e-"),
             bank_id=self._bank_id,
@@ -586,7 +604,7 @@ class _Batch:
 
 
 def may_be_another(mention: Mention, owner: Entity | None) -> bool:
-    """Return True unless the mention is surely the entity that has this very name."""
+    """Return True unless the mention is certainly the entity with exactly this name."""
     if owner is None:
         return True
     return not parse(mention.name).is_full and "person" in (mention.kind, owner.kind)
@@ -596,9 +614,11 @@ def _names(entity: Entity) -> tuple[str, ...]:
     return (entity.name, *entity.aliases)
 
 
-def are_apart(apart: Collection[str], name: str, entity: Entity) -> bool:
-    """Return True if the user keeps a name apart from one of the entity's."""
-    return bool(apart) and any(pair_digest(name, other) in apart for other in _names(entity))
+def is_kept_apart(kept_apart: Collection[str], name: str, entity: Entity) -> bool:
+    """Return True if the user keeps a name apart from any of the entity's names."""
+    return bool(kept_apart) and any(
+        pair_digest(name, other) in kept_apart for other in _names(entity)
+    )
 
 
 def relate(mention: Mention, entity: Entity) -> Match | Gate:
@@ -608,7 +628,7 @@ def relate(mention: Mention, entity: Entity) -> Match | Gate:
     who is known as "Maria Lopez" too.
     """
     names = _names(entity)
-    if _is_titled_otherwise(mention.name, names):
+    if _titles_conflict(mention.name, names):
         return Gate.TITLES
     full = [name for name in names if parse(name).is_full]
     if entity.kind == "person" and parse(mention.name).is_full and full:
@@ -621,29 +641,33 @@ def relate(mention: Mention, entity: Entity) -> Match | Gate:
     return next((gate for gate in gates if gate is not Gate.WORDS), Gate.WORDS)
 
 
-def _is_titled_otherwise(name: str, names: Iterable[str]) -> bool:
-    """Return True for a surname whose title is none of those that go with it in other names.
+def _titles_conflict(name: str, names: Iterable[str]) -> bool:
+    """Return True if a surname's title differs from the titles in all other names with a title.
 
-    "Mr Klein" is not the Mrs Klein who is called "Klein" as well.
+    "Mr Klein" is not the Mrs Klein who has the alias "Klein".
     """
-    one = parse(name)
+    parsed = parse(name)
     others = [other for other in map(parse, names) if other.title and not other.is_full]
-    return bool(others) and not one.is_full and all(titles_differ(one, other) for other in others)
+    return (
+        bool(others)
+        and not parsed.is_full
+        and all(titles_differ(parsed, other) for other in others)
+    )
 
 
 def _stands_for(name: str, initials: str) -> bool:
-    """Return True if these are the name's initials."""
+    """Return True if `initials` are the initials of the name."""
     return acronym(parse(name).norm) == parse(initials).norm
 
 
-def _is_part(one: Mention, other: Mention) -> bool:
-    """Return True if one name has fewer words than the other, and may be its short form."""
-    shorter = len(parse(one.name).words) < len(parse(other.name).words)
-    return shorter and isinstance(compare(one.name, one.kind, other.name, other.kind), Match)
+def _is_short_form(short: Mention, full: Mention) -> bool:
+    """Return True if one name has fewer words than the other and matches it."""
+    shorter = len(parse(short.name).words) < len(parse(full.name).words)
+    return shorter and isinstance(compare(short.name, short.kind, full.name, full.kind), Match)
 
 
 def _recency(entity: Entity, timestamp: datetime) -> float:
-    """Return 1 for an entity just mentioned, falling to 0 over a week."""
+    """Return 1 for an entity just mentioned, falling linearly to 0 over `RECENCY_DAYS`."""
     if entity.last_seen is None:
         return 0.0
     days = abs((timestamp - entity.last_seen).total_seconds()) / 86400.0

@@ -24,7 +24,7 @@ from hindsight_integrations.nlp.name_matching import sounds_same
 from hindsight_integrations.nlp.spacy_pipeline import Annotation, Pipeline, Token
 from hindsight_integrations.nlp.time import TimeExpression, find_times
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.retain.causes import Told, causes
+from hindsight_integrations.retain.causes import Utterance, causes
 from hindsight_integrations.retain.chunking import pieces
 from hindsight_integrations.retain.enrichment import preceding_question
 from hindsight_integrations.retain.file_dates import is_dateline
@@ -204,7 +204,7 @@ class SentenceExtractor:
         spans = self._parts(passage.text)
         texts = [passage.text[start:end] for start, end in spans]
         times = self._times(passage, annotation.tokens)
-        led_to_by = causes([Told(text, passage.speaker) for text in texts])
+        led_to_by = causes([Utterance(text, passage.speaker) for text in texts])
         kind = turn_kind(annotation, passage.preceding) if passage.type is None else None
         implied = [span for text in _texts(passage)[1:] for span in names[text]]
         return [

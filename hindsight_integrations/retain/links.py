@@ -1,6 +1,6 @@
 """Links of new memories to earlier ones and among themselves: pure functions.
 
-A new memory points to those before it, never to itself, and a pair is linked once a kind.
+A new memory links to earlier ones, never to itself, and a pair has at most one link of each kind.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hindsight_integrations.errors import ExtractionError
 from hindsight_integrations.models import Link, LinkKind
 
-LEAST_TEMPORAL_WEIGHT = 0.3
+MIN_TEMPORAL_WEIGHT = 0.3
 """Floor of a temporal link's weight [H]."""
 
 _BLOCK = 1024
@@ -25,49 +25,50 @@ _BLOCK = 1024
 
 def temporal_weight(hours: float, window: float = 24.0) -> float:
     """Return max(0.3, 1 - hours / window), for two memories `hours` apart [H]."""
-    return max(LEAST_TEMPORAL_WEIGHT, 1.0 - hours / window)
+    return max(MIN_TEMPORAL_WEIGHT, 1.0 - hours / window)
 
 
 def temporal_links(
     new: Sequence[tuple[str, datetime]],
-    around: Sequence[tuple[str, datetime]],
+    earlier: Sequence[tuple[str, datetime]],
     *,
     limit: int = 4,
     window: float = 24.0,
 ) -> list[Link]:
-    """Link each new memory to the nearest in time.
+    """Link each new memory to the memories nearest in time.
 
     Args:
         new: id and timestamp of the new memories, in the order they were said; each may link to
-            those of them that come before it in time.
-        around: id and timestamp of earlier memories; those more than `window` hours away are
+            new memories before it.
+        earlier: id and timestamp of stored memories; those more than `window` hours away are
             ignored.
         limit: most links of a new memory.
-        window: hours.
+        window: largest distance in time, in hours.
     """
     batch = sorted(new, key=lambda item: item[1])
-    fresh = {id for id, _ in batch}
-    stored = sorted((timestamp, id) for id, timestamp in dict(around).items() if id not in fresh)
-    reach = timedelta(hours=window)
+    new_ids = {id for id, _ in batch}
+    stored = sorted((timestamp, id) for id, timestamp in dict(earlier).items() if id not in new_ids)
+    max_distance = timedelta(hours=window)
     links: list[Link] = []
     for position, (id, timestamp) in enumerate(batch):
         # Differences, since `timestamp - reach` may lie outside the calendar.
-        first = bisect_left(stored, -reach, key=lambda item: item[0] - timestamp)
-        last = bisect_right(stored, reach, key=lambda item: item[0] - timestamp)
-        # The nearest of the batch are those just before it.
+        first = bisect_left(stored, -max_distance, key=lambda item: item[0] - timestamp)
+        last = bisect_right(stored, max_distance, key=lambda item: item[0] - timestamp)
+        # The batch is sorted by time, so the nearest earlier ones directly precede.
         previous = batch[max(0, position - limit) : position]
-        # Of those equally near, the last said: turns of one minute belong together.
+        # Among equal distances the later turn wins: turns of one minute belong together.
         gaps = [
-            (timestamp - when, rank, other)
-            for rank, (other, when) in enumerate(reversed(previous))
-            if timestamp - when <= reach
+            (timestamp - other_time, rank, other_id)
+            for rank, (other_id, other_time) in enumerate(reversed(previous))
+            if timestamp - other_time <= max_distance
         ]
         gaps += [
-            (abs(timestamp - when), len(previous), other) for when, other in stored[first:last]
+            (abs(timestamp - other_time), len(previous), other_id)
+            for other_time, other_id in stored[first:last]
         ]
         links += [
-            Link(id, other, LinkKind.TEMPORAL, temporal_weight(gap / timedelta(hours=1), window))
-            for gap, _, other in heapq.nsmallest(limit, gaps)
+            Link(id, other_id, LinkKind.TEMPORAL, temporal_weight(gap / timedelta(hours=1), window))
+            for gap, _, other_id in heapq.nsmallest(limit, gaps)
         ]
     return links
 
@@ -80,30 +81,30 @@ def semantic_links(
     threshold: float = 0.7,
     limit: int = 10,
 ) -> list[Link]:
-    """Link each new memory to the most similar.
+    """Link each new memory to the most similar memories; the weight is the cosine.
 
     Args:
-        ids: the new memories; each may link to those of them before it.
+        ids: the new memories; each may link to new memories before it.
         vectors: unit vectors of the new memories; shape (len(ids), dimension).
-        nearest: for each, earlier memories with their cosine.
-        threshold: least cosine of a link, which is also its weight.
+        nearest: for each, stored memories with their cosine.
+        threshold: minimum cosine of a link.
         limit: most links of a new memory.
     """
-    fresh = set(ids)
+    new_ids = set(ids)
     links: list[Link] = []
     for start in range(0, len(ids), _BLOCK):
         block = vectors[start : start + _BLOCK] @ vectors[: start + _BLOCK].T
         for row, cosines in enumerate(block, start):
-            similar = {id: cosine for id, cosine in nearest[row] if id not in fresh}
-            similar |= _best(ids, cosines[:row], threshold, limit)
-            above = [
+            similar = {id: cosine for id, cosine in nearest[row] if id not in new_ids}
+            similar |= _top_cosines(ids, cosines[:row], threshold, limit)
+            over_threshold = [
                 (-cosine, id)
                 for id, cosine in similar.items()
                 if cosine >= threshold and cosine > 0
             ]
             links += [
-                Link(ids[row], other, LinkKind.SEMANTIC, min(1.0, -negated))
-                for negated, other in heapq.nsmallest(limit, above)
+                Link(ids[row], other_id, LinkKind.SEMANTIC, min(1.0, -negated))
+                for negated, other_id in heapq.nsmallest(limit, over_threshold)
             ]
     return links
 
@@ -116,7 +117,7 @@ def causal_links(ids: Sequence[str], causes: Sequence[Sequence[int]]) -> list[Li
         causes: for each, the positions of its causes.
 
     Raises:
-        ExtractionError: a position is none of the passage's.
+        ExtractionError: a position is outside the passage.
     """
     pairs: dict[tuple[str, str], None] = {}
     for effect, positions in zip(ids, causes, strict=True):
@@ -131,7 +132,7 @@ def causal_links(ids: Sequence[str], causes: Sequence[Sequence[int]]) -> list[Li
     return [Link(effect, cause, LinkKind.CAUSAL, 1.0) for effect, cause in pairs]
 
 
-def _best(
+def _top_cosines(
     ids: Sequence[str], cosines: NDArray[np.float32], threshold: float, limit: int
 ) -> dict[str, float]:
     """Return the `limit` highest cosines from `threshold`, with all ties of the last."""

@@ -76,11 +76,11 @@ def find_all_names(
         votes[entity_norm(span.name)].append(span.votes)
     for norm, counted in votes.items():
         if norm in known and known[norm].kind != "concept":
-            counted.append(Counter({known[norm].kind: name_kinds.CERTAIN}))
+            counted.append(Counter({known[norm].kind: name_kinds.MIN_CERTAIN_WEIGHT}))
     kinds = {norm: name_kinds.decide(counted) for norm, counted in votes.items()}
     return [
         [
-            replace(span, kind=kind, certain=weight >= name_kinds.CERTAIN)
+            replace(span, kind=kind, certain=weight >= name_kinds.MIN_CERTAIN_WEIGHT)
             for span in spans
             for kind, weight in [kinds[entity_norm(span.name)]]
         ]
@@ -120,14 +120,14 @@ def _names_in(
             *unspaced_names(text),
         ]
     )
-    beside = name_kinds.of_neighbours(text, [(s.start, s.end, s.votes) for s in spans])
+    beside = name_kinds.votes_of_neighbours(text, [(s.start, s.end, s.votes) for s in spans])
     nouns = {word.start for word in words if word.tag in ("NN", "NNS") and not word.is_capital}
     return [
         replace(
             span,
             votes=span.votes
             + votes
-            + name_kinds.of_use(text, span.start, span.end)
+            + name_kinds.votes_of_context(text, span.start, span.end)
             + _of_compound(span, nouns),
         )
         for span, votes in zip(spans, beside, strict=True)
@@ -250,7 +250,7 @@ class _Cutter:
                 spelled,
                 kind,
                 votes=_own_votes(name, spelled, titled)
-                | name_kinds.of_label(kind if start == 0 else "concept", len(name)),
+                | name_kinds.vote_of_label(kind if start == 0 else "concept", len(name)),
             )
 
     def _leading(self, words: Sequence[Word], after: Word | None) -> int:
@@ -333,9 +333,11 @@ class _Cutter:
 def _own_votes(words: Sequence[Word], spelled: str, titled: bool) -> Counter[str]:
     """Return the votes of a name's own words."""
     if name_kinds.is_ship(spelled):
-        return Counter(product=name_kinds.SURE)
-    votes = name_kinds.of_words([word.lower for word in words], titled)
-    return votes + Counter({name_kinds.NO_PERSON: name_kinds.TOLD} if " & " in spelled else {})
+        return Counter(product=name_kinds.NAME_FORM_WEIGHT)
+    votes = name_kinds.votes_of_words([word.lower for word in words], titled)
+    return votes + Counter(
+        {name_kinds.NO_PERSON: name_kinds.STATED_WEIGHT} if " & " in spelled else {}
+    )
 
 
 def _is_before_preposition(first: Word, second: Word) -> bool:
@@ -560,7 +562,7 @@ _COUNTING = re.compile(r" [a-z]+s\b")
 
 def _sure(match: re.Match[str], kind: str, name: str = "") -> NameSpan:
     """Return the span of a pattern that leaves no doubt of the kind."""
-    votes = Counter({kind: name_kinds.SURE})
+    votes = Counter({kind: name_kinds.NAME_FORM_WEIGHT})
     return NameSpan(match.start(), match.end(), name or match.group(), kind, votes=votes)
 
 

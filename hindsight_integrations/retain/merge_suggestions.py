@@ -1,4 +1,4 @@
-"""Pairs of entities that may be one, with the reasons, for the user to decide."""
+"""Suggest pairs of entities to merge, with the reasons, for the user to decide."""
 
 from __future__ import annotations
 
@@ -8,19 +8,24 @@ from dataclasses import dataclass
 
 from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.name_matching import Match, Relation, is_given_name, parse
-from hindsight_integrations.retain.entity_resolution import SURE_NAME, Candidates, are_apart, relate
+from hindsight_integrations.retain.entity_resolution import (
+    SURE_NAME,
+    Candidates,
+    is_kept_apart,
+    relate,
+)
 from hindsight_integrations.retain.extraction import Mention
-from hindsight_integrations.retain.name_use import Fact, Uses, is_surname_alone
+from hindsight_integrations.retain.name_use import NameUsage, StatementMentions, is_surname_alone
 from hindsight_integrations.stores.base import COOCCURRENCES, ENTITY, GraphStore
 
 NAME_WEIGHT = 0.7
-"""Weight of the names' similarity; the rest is that of the company both are mentioned in [C]."""
+"""Weight of the names' similarity; the rest weighs the shared companions [C]."""
 
 MOST_ENTITIES = 1000
-"""Most entities compared with the others, those mentioned most."""
+"""Most entities compared with each other: those with most mentions."""
 
 _NAMED = 3
-"""Shared companions that a reason names."""
+"""Most shared companions that a reason lists."""
 
 _RELATIONS = {
     Relation.SAME: "the names are equal but for titles, spaces or signs",
@@ -49,82 +54,87 @@ class MergeSuggestion:
 
 
 def merge_suggestions(
-    graph: GraphStore, bank_id: str, apart: Collection[str], limit: int
+    graph: GraphStore, bank_id: str, kept_apart: Collection[str], limit: int
 ) -> list[MergeSuggestion]:
-    """Return pairs of entities that may be one, likeliest first.
+    """Return pairs of entities that may be one, by descending confidence.
 
-    The names must pass the gates of `name_matching.compare`, and no memory mentions both. A surname
-    alone is suggested only between two persons, and if the bank knows no other with it. The
-    confidence weighs the likeness of the names and the share of the entities mentioned beside the
-    rarer one that are mentioned beside the other too; it is shared among the entities that a name
-    may stand for.
+    The names must pass the gates of `name_matching.compare`, and no memory may mention both. A
+    surname alone is suggested only between two persons, if nobody else in the bank has it. The
+    confidence is `NAME_WEIGHT` * name similarity + (1 - `NAME_WEIGHT`) * shared companions, the
+    share of the source's companions that the target has too; it is divided by the number of targets
+    that the source may stand for.
 
     Args:
         graph: the store.
         bank_id: the bank.
-        apart: names that the user keeps apart, as `Bank.kept_apart` has them.
+        kept_apart: digests of pairs of names that the user keeps apart (`Bank.kept_apart`).
         limit: most pairs.
     """
     listed = graph.list_entities(bank_id, limit=MOST_ENTITIES).items
-    known = Candidates(graph, bank_id, [Mention(each.name, each.kind) for each in listed])
-    uses = Uses((Mention(name, e.kind) for e in listed for name in (e.name, *e.aliases)), ())
+    candidates = Candidates(
+        graph, bank_id, [Mention(entity.name, entity.kind) for entity in listed]
+    )
+    usage = NameUsage((Mention(name, e.kind) for e in listed for name in (e.name, *e.aliases)), ())
     pairs: dict[tuple[str, str], tuple[Entity, Entity, Match]] = {}
     for entity in listed:
-        like = known.like(entity.name)
-        for other in like:
+        similar = candidates.similar(entity.name)
+        for other in similar:
             source, target = sorted((entity, other), key=lambda e: (e.mention_count, e.name))
             if source.id == target.id or (source.id, target.id) in pairs:
                 continue
             match = relate(Mention(source.name, source.kind), target)
             names = (source.name, *source.aliases)
-            if not isinstance(match, Match) or any(are_apart(apart, n, target) for n in names):
+            if not isinstance(match, Match) or any(
+                is_kept_apart(kept_apart, n, target) for n in names
+            ):
                 continue
-            if _may_be_one(source, target, match, uses, like):
+            if _may_be_one(source, target, match, usage, similar):
                 pairs[source.id, target.id] = source, target, match
     ids = list(dict.fromkeys(id for pair in pairs for id in pair))
-    beside = graph.read(bank_id, COOCCURRENCES, ids)
-    fitting = Counter(source for source, _ in pairs)
-    found = list(_weighed(graph, bank_id, list(pairs.values()), beside, fitting))
-    return sorted(found, key=lambda s: (-s.confidence, s.source.name, s.target.name))[:limit]
+    cooccurrences = graph.read(bank_id, COOCCURRENCES, ids)
+    candidates_of = Counter(source for source, _ in pairs)
+    suggestions = list(_scored(graph, bank_id, list(pairs.values()), cooccurrences, candidates_of))
+    return sorted(suggestions, key=lambda s: (-s.confidence, s.source.name, s.target.name))[:limit]
 
 
 def _may_be_one(
-    source: Entity, target: Entity, match: Match, uses: Uses, like: Sequence[Entity]
+    source: Entity, target: Entity, match: Match, usage: NameUsage, similar: Sequence[Entity]
 ) -> bool:
-    """Return False for a surname that may be another's, and for two given names spelled alike."""
+    """Return False for a surname that others may have, and for two similar given names."""
     mention = Mention(source.name, source.kind)
-    others = [one for one in like if one.id not in (source.id, target.id)]
-    if uses.gate(mention, target, Fact("", (mention,)), others):
+    others = [entity for entity in similar if entity.id not in (source.id, target.id)]
+    if usage.gate(mention, target, StatementMentions("", (mention,)), others):
         return False
     if is_surname_alone(mention, target):
         return {source.kind, target.kind} == {"person"}
-    given = [one for one in (source.name, target.name) if is_given_name(parse(one).norm)]
-    return match.relation is not Relation.VARIANT or len(given) < 2
+    given_names = [name for name in (source.name, target.name) if is_given_name(parse(name).norm)]
+    return match.relation is not Relation.VARIANT or len(given_names) < 2
 
 
-def _weighed(
+def _scored(
     graph: GraphStore,
     bank_id: str,
     pairs: Sequence[tuple[Entity, Entity, Match]],
-    beside: dict[str, Mapping[str, int]],
-    fitting: Mapping[str, int],
+    cooccurrences: dict[str, Mapping[str, int]],
+    candidates_of: Mapping[str, int],
 ) -> Iterator[MergeSuggestion]:
     for source, target, match in pairs:
-        near, far = beside.get(source.id, {}), beside.get(target.id, {})
-        if target.id in near:
-            continue  # a memory mentions both: they are two
-        shared = [id for id in near if id in far]
+        source_companions = cooccurrences.get(source.id, {})
+        target_companions = cooccurrences.get(target.id, {})
+        if target.id in source_companions:
+            continue  # a memory mentions both, so they are two entities
+        shared = [id for id in source_companions if id in target_companions]
         if not shared and match.similarity < SURE_NAME:
-            continue  # neither name nor company speaks for it
-        company = len(shared) / len(near) if near else 0.0
-        likeness = NAME_WEIGHT * match.similarity + (1 - NAME_WEIGHT) * company
-        said = _RELATIONS.get(match.relation, _ALIKE)
-        reasons = [said.format(source=repr(source.name), target=repr(target.name))]
+            continue  # neither the names nor shared companions are sufficient evidence
+        shared_ratio = len(shared) / len(source_companions) if source_companions else 0.0
+        confidence = NAME_WEIGHT * match.similarity + (1 - NAME_WEIGHT) * shared_ratio
+        template = _RELATIONS.get(match.relation, _ALIKE)
+        reasons = [template.format(source=repr(source.name), target=repr(target.name))]
         if shared:
-            named = graph.read(bank_id, ENTITY, shared[:_NAMED]).values()
-            reasons.append(f"both are mentioned beside {', '.join(e.name for e in named)}")
-        if fitting[source.id] > 1:
-            reasons.append(f"{fitting[source.id]} entities fit {source.name!r}")
+            examples = graph.read(bank_id, ENTITY, shared[:_NAMED]).values()
+            reasons.append(f"both are mentioned beside {', '.join(e.name for e in examples)}")
+        if candidates_of[source.id] > 1:
+            reasons.append(f"{candidates_of[source.id]} entities fit {source.name!r}")
         yield MergeSuggestion(
-            source, target, round(likeness / fitting[source.id], 3), tuple(reasons)
+            source, target, round(confidence / candidates_of[source.id], 3), tuple(reasons)
         )

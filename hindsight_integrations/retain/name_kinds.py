@@ -1,7 +1,9 @@
-"""Decide the kind of a name from the evidence of all its mentions, not from one model's label.
+"""Decide the kind of a name by a vote over all its mentions, not by one model's label.
 
-Each mention votes: its own words (a title, "GmbH"), the tables of given names and places, its use
-in the sentence ("Lena's wife", "moved to Brno"), and, with the least weight, the model's label.
+Evidence votes with different weights: the name's own words (a title, "GmbH"), gazetteers of given
+names and places, the context in the sentence ("Lena's wife", "moved to Brno"), and, with the least
+weight, the model's label. Statistical models label a name differently from sentence to sentence, so
+one label decides nothing.
 """
 
 from __future__ import annotations
@@ -18,19 +20,21 @@ from hindsight_integrations.normalization import entity_norm
 _WORDS = word_sets("names")
 _TITLES = _WORDS["honorifics"] | _WORDS["ranks"]
 
-SURE = 4
-"""Weight of what the name itself says: no use of it in a sentence outweighs that."""
+NAME_FORM_WEIGHT = 4
+"""Weight of a word of the name that determines its kind; above `_GAZETTEER_WEIGHT`, so that no
+single context outweighs it."""
 NO_PERSON = "no person"
 """Votes under this name count against "person"."""
 _LABELLED = " by its label"
-"""Ends the names of the votes of labels of single words: however many, they count as one hint."""
-_LISTED = 3
-_USED = 2
-_HINT = 1
-TOLD = 100
-"""Weight of what a sentence says that the name is: an animal's is never a person's."""
-CERTAIN = 2
-"""Weight from which a kind is more than a guess."""
+"""Suffix of the keys of votes by labels of single words, which models often get wrong: however
+many there are, they count as one hint."""
+_GAZETTEER_WEIGHT = 3
+_CONTEXT_WEIGHT = 2
+_HINT_WEIGHT = 1
+STATED_WEIGHT = 100
+"""Weight of a sentence that states the kind, as that a name is an animal's: decides alone."""
+MIN_CERTAIN_WEIGHT = 2
+"""Total weight from which a kind counts as certain."""
 
 _GREETING = re.compile(
     r"\b(?:hey|hi|hello|dear|thanks|thank you|thx|congrats|congratulations|morning|evening|bye|"
@@ -38,16 +42,16 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 _POSSESSED = re.compile(r"(?:['’]s?|(?<=s)['’]) (?:\w+ )??([\w-]+)")
-_NEXT = re.compile(r" (?:(?:also|just|never|always|still|really|even|has|had) )?([\w’']+)")
-_LAST = re.compile(r"([\w-]+)\W*\Z")
+_WORD_AFTER = re.compile(r" (?:(?:also|just|never|always|still|really|even|has|had) )?([\w’']+)")
+_WORD_BEFORE = re.compile(r"([\w-]+)\W*\Z")
 _PREPOSITION = re.compile(
     r"([\w-]+)(?: [\w-]+){0,2}? (in|to|from|at|for|of|with|via|near|through) \Z"
 )
-_THE = re.compile(r"\b(?:the|The|dem|vom|beim|der|die|das|le|la|el) \Z")
-_AT = re.compile(r"(?:\bat|@) \Z")
-_AND = re.compile(r"\b(?:me|myself|I),? and \Z")
+_ARTICLE_BEFORE = re.compile(r"\b(?:the|The|dem|vom|beim|der|die|das|le|la|el) \Z")
+_AT_BEFORE = re.compile(r"(?:\bat|@) \Z")
+_SPEAKER_AND = re.compile(r"\b(?:me|myself|I),? and \Z")
 _ENUMERATING = frozenset({", ", " and ", ", and ", " & ", " + ", "/"})
-_BEFORE = 48
+_CONTEXT_LENGTH = 48
 _VOWELS = "aeiou"
 
 _NOUN_BEFORE = re.compile(r"\b([^\W\d_]+),? (?:(?:is |was )?(?:named|called) )?\Z", re.IGNORECASE)
@@ -57,8 +61,8 @@ _ANIMAL_BEFORE = re.compile(
     r"|\b([^\W\d_]+),? (?:(?:is |was )?(?:named|called) ))\Z",
     re.IGNORECASE,
 )
-"""What a sentence surely says of a name: "her dog, Oskar", "a parrot called Vincent"."""
-_CALLED_AFTER = re.compile(
+"""Matches only unambiguous statements: "her dog, Oskar", "a parrot called Vincent"."""
+_APPOSITION_AFTER = re.compile(
     r",? (?:(?:who|which|that) )?(?:is|was) (?=(?:a|an|my|our|the)\b)|, | \("
 )
 _NOUN_PHRASE = re.compile(
@@ -68,25 +72,25 @@ _NOUN_PHRASE = re.compile(
     r"| (?:of|in|from|at|on|with|next|and|not|who|which|that|we|i|he|she|they)\b)",
     re.IGNORECASE,
 )
-"""What stands beside a name and tells what it is of: "the neighbour's dog"."""
-_REACH = 60
-"""Characters before a name that are searched for the noun it belongs to."""
+"""Ends at a boundary, so that its last word is the head noun: "the neighbour's dog"."""
+_NOUN_SEARCH_LENGTH = 60
+"""Characters before a name that are searched for its noun; more would cost time on long texts."""
 
 
-def beside_an_animal(text: str, start: int, end: int) -> bool:
-    """Return True if what stands beside `text[start:end]` may make it an animal's name.
+def is_beside_animal(text: str, start: int, end: int) -> bool:
+    """Return True if a noun beside the name `text[start:end]` may say that it is an animal's.
 
     "Ben, the neighbour's dog, bit us", "my cat Bella".
     """
-    before = _NOUN_BEFORE.search(text, max(0, start - _REACH), start)
+    before = _NOUN_BEFORE.search(text, max(0, start - _NOUN_SEARCH_LENGTH), start)
     if before and before[1].casefold() in _WORDS["not_persons"]:
         return True
     return _is_animal(_noun_after(text, end))
 
 
 def _noun_after(text: str, end: int) -> re.Match[str] | None:
-    """Return the noun phrase after a name that tells what it is, if there is one."""
-    joint = _CALLED_AFTER.match(text, end)
+    """Match a noun phrase in apposition after a name: "Ben, the neighbour's dog"."""
+    joint = _APPOSITION_AFTER.match(text, end)
     return _NOUN_PHRASE.match(text, joint.end()) if joint else None
 
 
@@ -94,64 +98,77 @@ def _is_animal(noun: re.Match[str] | None) -> bool:
     return noun is not None and noun[2].split()[-1].casefold() in _WORDS["not_persons"]
 
 
-def _is_said_to_be_an_animal(text: str, start: int, end: int) -> bool:
-    """Return True if a sentence surely says so: not "the dog Anna found", nor "Ben is a lion"."""
-    before = _ANIMAL_BEFORE.search(text, max(0, start - _REACH), start)
+def _is_stated_animal(text: str, start: int, end: int) -> bool:
+    """Return True if the text states unambiguously that a name is an animal's.
+
+    "The dog Anna found" and "Ben is a lion" may be about a person.
+    """
+    before = _ANIMAL_BEFORE.search(text, max(0, start - _NOUN_SEARCH_LENGTH), start)
     if before and (before[1] or before[2]).casefold() in _WORDS["not_persons"]:
         return True
     after = _noun_after(text, end)
     return after is not None and not after[1] and _is_animal(after)
 
 
-def _forms(verb: str) -> set[str]:
-    """Return the third person and the regular past of a verb, spelled in either way."""
+def _inflected_forms(verb: str) -> set[str]:
+    """Return possible spellings of the third person and the regular past of a verb."""
     if verb.endswith("y") and verb[-2] not in _VOWELS:
         return {verb[:-1] + "ies", verb[:-1] + "ied"}
     return {verb + "s", verb + "es", verb + "d", verb + "ed", verb + verb[-1] + "ed"}
 
 
-_PERSON_VERBS = _WORDS["person_verbs"].union(*map(_forms, _WORDS["person_verbs"]))
-_PERSON_OBJECT = _WORDS["person_object_verbs"]
-_OF_PERSONS_TOO = frozenset({"big", "little", "old", "baby", "great"})
+_PERSON_VERBS = _WORDS["person_verbs"].union(*map(_inflected_forms, _WORDS["person_verbs"]))
+_PERSON_OBJECT_VERBS = _WORDS["person_object_verbs"]
+_AMBIGUOUS_HEADS = frozenset({"big", "little", "old", "baby", "great"})
 _PLACE_HEADS = _WORDS["name_heads"] & _WORDS["place_words"] - frozenset(("st", "park"))
 _AMBIGUOUS = _WORDS["also_words"] | _WORDS["places"]
 
 
 def is_first_name(word: str) -> bool:
-    """Return True for a given name that is neither a word of the language nor a place."""
+    """Return True for a given name that is neither an ordinary word nor a place."""
     return is_given_name(word) and word not in _AMBIGUOUS
 
 
 def may_be_persons(name: str, kind: str) -> bool:
-    """Return True for a person's name, and one that may be: "Amber Stone" alone is of any kind."""
+    """Return True if a name of this kind may be a person's: "Amber Stone" may be of any kind."""
     first, _, rest = name.casefold().partition(" ")
     of_person = bool(rest) and (is_given_name(first) or first in _WORDS["also_words"])
     return kind == "person" or (of_person and kind in ("concept", "organization", "group"))
 
 
-def of_words(words: Sequence[str], titled: bool) -> Counter[str]:
-    """Return the votes of a name's own words, in lower case."""
+def votes_of_words(words: Sequence[str], titled: bool) -> Counter[str]:
+    """Return the votes of the words of a name, given in lower case."""
     first, last, several = words[0], words[-1], len(words) > 1
     if titled or (several and first in _WORDS["kin_titles"]):
-        return Counter(person=SURE)
+        return Counter(person=NAME_FORM_WEIGHT)
     if several and last in _WORDS["organization_words"]:
-        return Counter(organization=SURE)
+        return Counter(organization=NAME_FORM_WEIGHT)
     if several and last in _WORDS["place_words"]:
         is_surname = last in _WORDS["place_surnames"] and is_first_name(first)
-        return Counter(person=_LISTED, place=_LISTED) if is_surname else Counter(place=SURE)
-    if (several and first in _WORDS["organization_heads"]) or any(map(_is_body, words)):
-        return Counter(organization=SURE)
-    if first in _WORDS["name_heads"] and several and first not in _OF_PERSONS_TOO:
-        return Counter(place=SURE) if first in _PLACE_HEADS else Counter({NO_PERSON: _USED})
+        return (
+            Counter(person=_GAZETTEER_WEIGHT, place=_GAZETTEER_WEIGHT)
+            if is_surname
+            else Counter(place=NAME_FORM_WEIGHT)
+        )
+    if (several and first in _WORDS["organization_heads"]) or any(
+        map(_is_organization_compound, words)
+    ):
+        return Counter(organization=NAME_FORM_WEIGHT)
+    if first in _WORDS["name_heads"] and several and first not in _AMBIGUOUS_HEADS:
+        return (
+            Counter(place=NAME_FORM_WEIGHT)
+            if first in _PLACE_HEADS
+            else Counter({NO_PERSON: _CONTEXT_WEIGHT})
+        )
     if first in _TITLES and several and is_first_name(last):
-        return Counter(person=SURE)
+        return Counter(person=NAME_FORM_WEIGHT)
     if is_first_name(first):
-        return Counter(person=_LISTED)
+        return Counter(person=_GAZETTEER_WEIGHT)
     votes: Counter[str] = Counter()
     if is_given_name(first):
-        votes["person"] += _HINT
+        votes["person"] += _HINT_WEIGHT
     if entity_norm(" ".join(words)) in _WORDS["places"]:
-        votes["place"] += _USED
+        votes["place"] += _CONTEXT_WEIGHT
     return votes
 
 
@@ -164,71 +181,81 @@ def is_ship(name: str) -> bool:
     return first in _SHIPS and bool(rest) and not name.isupper()
 
 
-def _is_body(word: str) -> bool:
-    """Return True for a compound such as "Mieterverein"."""
+def _is_organization_compound(word: str) -> bool:
+    """Return True for a German compound with the ending of an organisation: "Mieterverein"."""
     return any(word.endswith(end) and word != end for end in _WORDS["organization_endings"])
 
 
-def of_use(text: str, start: int, end: int) -> Counter[str]:
-    """Return the votes of what stands around `text[start:end]`."""
-    before, votes = text[max(0, start - _BEFORE) : start], Counter[str]()
-    possessed, following = _POSSESSED.match(text, end), _NEXT.match(text, end)
-    last, phrase = _LAST.search(before), _PREPOSITION.search(before)
-    if _is_said_to_be_an_animal(text, start, end):
-        votes[NO_PERSON] += TOLD
+def votes_of_context(text: str, start: int, end: int) -> Counter[str]:
+    """Return the votes of the words around the name `text[start:end]`."""
+    before, votes = text[max(0, start - _CONTEXT_LENGTH) : start], Counter[str]()
+    possessed, word_after = _POSSESSED.match(text, end), _WORD_AFTER.match(text, end)
+    word_before, phrase = _WORD_BEFORE.search(before), _PREPOSITION.search(before)
+    if _is_stated_animal(text, start, end):
+        votes[NO_PERSON] += STATED_WEIGHT
     if possessed and possessed.group(1).casefold() in _WORDS["personal_nouns"]:
-        votes["person"] += _USED
-    if following and following.group(1) in _PERSON_VERBS:
-        votes["person"] += _USED
-    if last and before.endswith(" ") and last.group(1).casefold() in _PERSON_OBJECT:
-        votes["person"] += _USED
-    if _GREETING.search(before) or _AND.search(before):
-        votes["person"] += _USED
-    if _THE.search(before) or (_AT.search(before) and not possessed):
-        votes[NO_PERSON] += _USED
+        votes["person"] += _CONTEXT_WEIGHT
+    if word_after and word_after.group(1) in _PERSON_VERBS:
+        votes["person"] += _CONTEXT_WEIGHT
+    if (
+        word_before
+        and before.endswith(" ")
+        and word_before.group(1).casefold() in _PERSON_OBJECT_VERBS
+    ):
+        votes["person"] += _CONTEXT_WEIGHT
+    if _GREETING.search(before) or _SPEAKER_AND.search(before):
+        votes["person"] += _CONTEXT_WEIGHT
+    if _ARTICLE_BEFORE.search(before) or (_AT_BEFORE.search(before) and not possessed):
+        votes[NO_PERSON] += _CONTEXT_WEIGHT
     if phrase:
-        votes += _of_phrase(phrase.group(1).casefold(), phrase.group(2))
+        votes += _votes_of_phrase(phrase.group(1).casefold(), phrase.group(2))
     return votes
 
 
-def _of_phrase(word: str, preposition: str) -> Counter[str]:
-    """Return the votes of a preposition, and of the word it depends on."""
+def _votes_of_phrase(word: str, preposition: str) -> Counter[str]:
+    """Return the votes of a preposition before the name and the word it depends on: "moved to"."""
     if word in _WORDS["work_words"] and preposition in ("at", "for", "of", "with"):
-        return Counter(organization=_USED)
+        return Counter(organization=_CONTEXT_WEIGHT)
     if word in _WORDS["motion_words"] and preposition not in ("for", "of", "with"):
-        return Counter(place=_USED)
-    return Counter(place=_HINT) if preposition in ("in", "near") else Counter()
+        return Counter(place=_CONTEXT_WEIGHT)
+    return Counter(place=_HINT_WEIGHT) if preposition in ("in", "near") else Counter()
 
 
-def of_label(kind: str, words: int) -> Counter[str]:
-    """Return the vote of a model's label, worth more for a name of several words."""
+def vote_of_label(kind: str, words: int) -> Counter[str]:
+    """Return the vote of a model's label; labels of single words count less."""
     if kind == "concept":
         return Counter()
-    return Counter({kind + _LABELLED: _HINT} if words == 1 else {kind: _USED})
+    return Counter({kind + _LABELLED: _HINT_WEIGHT} if words == 1 else {kind: _CONTEXT_WEIGHT})
 
 
 def decide(votes: Iterable[Counter[str]]) -> tuple[str, int]:
-    """Return the kind with the most votes, and their weight.
+    """Return the kind with the highest total weight, and that weight.
 
-    "concept" on a tie, and if nothing but labels of a single word or one preposition speaks for a
-    kind: models take every second unknown name for a place, and a language or town for a person.
+    The kind is "concept", which stands for unknown, on a tie and if the only evidence is one hint
+    (labels of a single word, or a preposition): models label every second unknown name as a place,
+    and languages and towns as persons.
     """
     total: Counter[str] = Counter()
     for vote in votes:
         total.update(vote)
     for labelled in [key for key in total if key.endswith(_LABELLED)]:
-        total[labelled.removesuffix(_LABELLED)] += min(total.pop(labelled), _HINT)
+        total[labelled.removesuffix(_LABELLED)] += min(total.pop(labelled), _HINT_WEIGHT)
     total["person"] -= total.pop(NO_PERSON, 0)
     ranked = [*(+total).most_common(2), ("concept", 0), ("concept", 0)][:2]
     kind, weight = ranked[0]
-    return ("concept", 0) if weight in (ranked[1][1], _HINT) else (kind, weight)
+    return ("concept", 0) if weight in (ranked[1][1], _HINT_WEIGHT) else (kind, weight)
 
 
-def of_neighbours(text: str, names: Sequence[tuple[int, int, Counter[str]]]) -> list[Counter[str]]:
-    """Return for each of successive names the votes of those it is enumerated with."""
+def votes_of_neighbours(
+    text: str, names: Sequence[tuple[int, int, Counter[str]]]
+) -> list[Counter[str]]:
+    """Return for each of successive names the votes of neighbours in an enumeration.
+
+    In "Ana, Bo and Cy" a name that is a person's is a hint that the next one is too.
+    """
     votes: list[Counter[str]] = [Counter() for _ in names]
-    for index, ((_, end, one), (start, _, other)) in enumerate(pairwise(names)):
+    for index, ((_, end, left_votes), (start, _, right_votes)) in enumerate(pairwise(names)):
         if text[end:start] in _ENUMERATING:
-            votes[index]["person"] += _HINT * (other["person"] >= _LISTED)
-            votes[index + 1]["person"] += _HINT * (one["person"] >= _LISTED)
+            votes[index]["person"] += _HINT_WEIGHT * (right_votes["person"] >= _GAZETTEER_WEIGHT)
+            votes[index + 1]["person"] += _HINT_WEIGHT * (left_votes["person"] >= _GAZETTEER_WEIGHT)
     return votes

@@ -1,8 +1,8 @@
-"""Tell from how a batch uses a surname whether it can be short for the one person who has it.
+"""Decide from the uses of a surname in a batch if it may stand for one person who has it.
 
-A surname is a family's first, then a firm's or a place's, and one man's only if nothing speaks of
-another. So this looks for others: a second given name before it, Mr and Mrs, "the Halls", "a Hall",
-"at Hall's". All texts of the batch are read at once, so that what comes later counts as well.
+A bare surname may be a relative's, a firm's or a place's. It is taken for one person only without
+evidence of others: a second given name before it, Mr and Mrs, "the Halls", "a Hall", "at Hall's".
+All texts of the batch are indexed first, so that later ones count as well.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from hindsight_integrations.retain.stated_names import find_name
 _WORDS = word_sets("names")
 _TITLES = _WORDS["honorifics"] | _WORDS["ranks"]
 _NO_GIVEN_NAMES = _TITLES | _WORDS["calendar"] | _WORDS["function_words"] | _WORDS["determiners"]
-_AT_BEGINNING = (_WORDS["openers"] - _WORDS["abbreviations"]).union(
+_SENTENCE_OPENERS = (_WORDS["openers"] - _WORDS["abbreviations"]).union(
     word_sets("directions")["irregular_past"],
     *(_WORDS[key] for key in ("note_verbs", "person_verbs", "person_object_verbs", "motion_words")),
 )
 """Words that begin a sentence, with a capital, before a surname: "Met Koch"."""
-_ENDINGS_AT_BEGINNING = ("ed", "ing", "ly")
+_OPENER_ENDINGS = ("ed", "ing", "ly")
 _ARTICLES = frozenset({"the", "a", "an", "another", "every", "both", "these", "those"})
-_NO_PERSONS = frozenset({"place", "organization"})
+_NON_PERSON_KINDS = frozenset({"place", "organization"})
 
 _WORD = re.compile(r"[^\W\d_](?:[\w’'-]*\w)?")
 _POSSESSIVE = re.compile(r"['’]s\Z")
@@ -55,18 +55,18 @@ _KIN = re.compile(
     r"|in-law|married|née|famil(?:y|ies))\b",
     re.IGNORECASE,
 )
-_CALLED = re.compile(
+_CALLED_BEFORE = re.compile(
     r"\b(?:call(?:s|ed|ing)?|nam(?:ed?|es)) (?:me|us|him|her|them|it|you) \Z", re.IGNORECASE
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """A statement that is being resolved.
+class StatementMentions:
+    """A statement whose mentions are being resolved.
 
     Attributes:
         text: the statement; "" if it is not known.
-        mentions: the names in it, those of its speaker and hearer included.
+        mentions: the names in it, including those of its speaker and hearer.
     """
 
     text: str
@@ -74,22 +74,22 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class _Surname:
-    """A surname by which alone a short name and a full one are alike.
+class _LinkingSurname:
+    """A surname that is the only common part of a short name and a full one.
 
     Attributes:
         word: the surname.
         short: the name without a given name.
-        given: given names that the full name has, in any spelling known; none if both are short.
+        given_names: given names of the full name, in any known spelling; none if both are short.
     """
 
     word: str
     short: Name
-    given: frozenset[str]
+    given_names: frozenset[str]
 
 
-class Uses:
-    """Index the uses of names in a batch.
+class NameUsage:
+    """Index of how the texts of a batch use names.
 
     Args:
         mentions: all mentions of the batch.
@@ -97,198 +97,219 @@ class Uses:
     """
 
     def __init__(self, mentions: Iterable[Mention], texts: Iterable[str]) -> None:
-        self._given: defaultdict[str, set[str]] = defaultdict(set)
-        self._titled: defaultdict[str, set[str]] = defaultdict(set)
-        self._things: set[str] = set()
+        self._given_names_by_surname: defaultdict[str, set[str]] = defaultdict(set)
+        self._genders_by_surname: defaultdict[str, set[str]] = defaultdict(set)
+        self._non_person_words: set[str] = set()
         for mention in mentions:
-            self._note(mention.name, mention.kind)
+            self._index_name(mention.name, mention.kind)
         for text in texts:
-            self._read(text)
+            self._index_text(text)
 
     def gate(
-        self, mention: Mention, entity: Entity, fact: Fact, like: Sequence[Entity]
+        self, mention: Mention, entity: Entity, fact: StatementMentions, similar: Sequence[Entity]
     ) -> Gate | None:
-        """Return the reason why a name that is like an entity's may still be another's.
+        """Return the reason why a name similar to an entity's may be another's; None if none.
 
         Args:
             mention: the name.
-            entity: an entity with a name that is like it but not equal.
+            entity: an entity with a similar, but not equal, name.
             fact: the statement that mentions it.
-            like: entities with like names.
+            similar: all entities with similar names.
         """
-        if _is_of_kin(mention, entity, fact.text):
+        if _is_relative_of_entity(mention, entity, fact.text):
             return Gate.FAMILY
         is_short = entity.kind == "person" and not parse(mention.name).is_full
-        if is_short and _is_called_a_thing(fact, mention.name):
+        if is_short and _is_called_non_person(fact, mention.name):
             return Gate.KINDS
-        if _is_told_apart(mention, entity, fact.text):
+        if _is_distinguished(mention, entity, fact.text):
             return Gate.DENIED
-        surname = _surname(mention, entity)
-        return None if surname is None else self._gate_surname(surname, mention, entity, fact, like)
+        surname = _linking_surname(mention, entity)
+        return (
+            None if surname is None else self._gate_surname(surname, mention, entity, fact, similar)
+        )
 
     def _gate_surname(
         self,
-        surname: _Surname,
+        surname: _LinkingSurname,
         mention: Mention,
         entity: Entity,
-        fact: Fact,
-        like: Sequence[Entity],
+        fact: StatementMentions,
+        similar: Sequence[Entity],
     ) -> Gate | None:
-        """Return the reason why a surname that alone makes two names alike may be another's."""
-        if self._is_anothers(surname, entity, like):
+        """Return the reason why a linking surname may be another person's or thing's; else None."""
+        if self._is_shared_surname(surname, entity, similar):
             return Gate.FAMILY
         title = gender_of_title(surname.short)
-        if title and surname.given:
-            if all(gender_of(one) != title for one in surname.given):
+        if title and surname.given_names:
+            if all(gender_of(name) != title for name in surname.given_names):
                 return Gate.TITLES
-            spouse = self._titled[surname.word] | {
-                gender_of_title(parse(one.name)) for one in like if one.id != entity.id
+            others = (other for other in similar if other.id != entity.id)
+            other_genders = self._genders_by_surname[surname.word] | {
+                gender_of_title(parse(other.name)) for other in others
             }
-            if spouse - {title, ""} or _in_one_sentence(mention, entity, fact.text):
+            if other_genders - {title, ""} or _share_a_sentence(mention, entity, fact.text):
                 return Gate.FAMILY
         if not surname.short.title and not parse(mention.name).is_full:
-            is_thing = surname.word in self._things or _is_of_thing(surname.word, like)
-            if is_thing or _is_no_person(mention, entity, fact):
+            word = surname.word
+            is_non_person = word in self._non_person_words or _names_place_or_firm(word, similar)
+            if is_non_person or _is_used_otherwise(mention, entity, fact):
                 return Gate.FAMILY
         return None
 
-    def _note(self, name: str, kind: str) -> None:
-        """Note the surname of a person, or the words of a place's or firm's name."""
+    def _index_name(self, name: str, kind: str) -> None:
+        """Index the surname of a person, or the words of the name of a place or firm."""
         parsed = parse(name)
-        if kind in _NO_PERSONS and parsed.is_full:
-            self._things.update(parsed.words)
+        if kind in _NON_PERSON_KINDS and parsed.is_full:
+            self._non_person_words.update(parsed.words)
         elif parsed.is_full and kind in ("person", "concept"):
-            self._given[parsed.words[-1]].add(parsed.words[0])
+            self._given_names_by_surname[parsed.words[-1]].add(parsed.words[0])
         elif gender := gender_of_title(parsed):
-            self._titled[parsed.words[-1]].add(gender)
+            self._genders_by_surname[parsed.words[-1]].add(gender)
 
-    def _read(self, text: str) -> None:
-        """Note what stands before the capitalised words of a text."""
+    def _index_text(self, text: str) -> None:
+        """Index the given names and articles before the capitalised words of a text."""
         for match in _AT_A_HOUSE.finditer(text):
             if match[1][0].isupper():
-                self._things.add(entity_norm(match[1]))
-        last_end = 0
-        for before, word in pairwise(_WORD.finditer(text)):
-            gap = text[before.end() : word.start()]
-            begins = not text[last_end : before.start()].strip(" ") and last_end == 0
-            begins = begins or _SENTENCE_BEGINS.search(text, last_end, before.start()) is not None
-            last_end = before.end()
+                self._non_person_words.add(entity_norm(match[1]))
+        previous_end = 0
+        for previous, word in pairwise(_WORD.finditer(text)):
+            gap = text[previous.end() : word.start()]
+            begins_sentence = (
+                not text[previous_end : previous.start()].strip(" ") and previous_end == 0
+            )
+            begins_sentence = (
+                begins_sentence
+                or _SENTENCE_BEGINS.search(text, previous_end, previous.start()) is not None
+            )
+            previous_end = previous.end()
             if gap != " " or not word.group()[0].isupper():
                 continue
-            norm, lower = entity_norm(_POSSESSIVE.sub("", word.group())), before.group().casefold()
-            if lower in _ARTICLES:
-                self._things.update((norm, norm.removesuffix("s")))
-            elif before.group()[0].isupper() and _is_given_name(before.group(), begins=begins):
-                self._given[norm].add(entity_norm(before.group()))
-
-    def _is_anothers(self, surname: _Surname, entity: Entity, like: Iterable[Entity]) -> bool:
-        """Return True if others have the surname as well."""
-        named = {
-            name.words[0]
-            for name in map(
-                parse, chain.from_iterable(_names(one) for one in like if one.id != entity.id)
+            norm, lower = (
+                entity_norm(_POSSESSIVE.sub("", word.group())),
+                previous.group().casefold(),
             )
+            if lower in _ARTICLES:
+                self._non_person_words.update((norm, norm.removesuffix("s")))
+            elif previous.group()[0].isupper() and _is_given_name(
+                previous.group(), begins_sentence=begins_sentence
+            ):
+                self._given_names_by_surname[norm].add(entity_norm(previous.group()))
+
+    def _is_shared_surname(
+        self, surname: _LinkingSurname, entity: Entity, similar: Iterable[Entity]
+    ) -> bool:
+        """Return True if other people of the bank or batch have the surname as well."""
+        others = (_names(other) for other in similar if other.id != entity.id)
+        other_given_names = {
+            name.words[0]
+            for name in map(parse, chain.from_iterable(others))
             if name.is_full and name.words[-1] == surname.word
         }
         title = gender_of_title(surname.short)
-        own = surname.given | {
+        own_given_names = surname.given_names | {
             word for name in _names(entity) for word in entity_norm(name).split()
         }
-        for other in named | self._given[surname.word]:
-            unlike = title and gender_of(other) not in (title, "")
-            if not unlike and not any(_same_person(other, one) for one in own):
+        for given_name in other_given_names | self._given_names_by_surname[surname.word]:
+            other_gender = title and gender_of(given_name) not in (title, "")
+            if not other_gender and not any(
+                _may_share_given_name(given_name, own) for own in own_given_names
+            ):
                 return True
-        if surname.given and not surname.short.title:
-            genders = {gender_of(one) for one in surname.given}
-            return not self._titled[surname.word] <= genders
-        return bool(title and self._titled[surname.word] - {title})
+        if surname.given_names and not surname.short.title:
+            genders = {gender_of(own) for own in surname.given_names}
+            return not self._genders_by_surname[surname.word] <= genders
+        return bool(title and self._genders_by_surname[surname.word] - {title})
 
 
 def is_surname_alone(mention: Mention, entity: Entity) -> bool:
-    """Return True if a surname alone makes a name like an entity's."""
-    return _surname(mention, entity) is not None
+    """Return True if a name and an entity's names have only a surname in common."""
+    return _linking_surname(mention, entity) is not None
 
 
 def _names(entity: Entity) -> tuple[str, ...]:
     return (entity.name, *entity.aliases)
 
 
-def _surname(mention: Mention, entity: Entity) -> _Surname | None:
-    """Return the surname, if that alone makes a name and an entity's names alike."""
-    name, names = parse(mention.name), [parse(one) for one in _names(entity)]
-    full = [one for one in (*names, name) if one.is_full]
+def _linking_surname(mention: Mention, entity: Entity) -> _LinkingSurname | None:
+    """Return the surname, if a name and an entity's names have only that in common."""
+    name, names = parse(mention.name), [parse(known) for known in _names(entity)]
+    full_names = [parsed for parsed in (*names, name) if parsed.is_full]
     if name.is_full:
-        names = [one for one in names if one.is_full]
-        if names:
+        if any(known.is_full for known in names):
             return None
-        short = max(map(parse, _names(entity)), key=lambda one: bool(one.title))
+        short = max(names, key=lambda known: bool(known.title))
     else:
         short = name
-        if not name.title and not full:
-            titled = [one for one in names if one.title]
-            short = titled[0] if titled else name
+        if not name.title and not full_names:
+            short = next((known for known in names if known.title), name)
     word = short.words[0]
-    last = [one for one in full if one.words[-1] == word]
-    given = frozenset(one.words[0] for one in last)
-    if not short.title and any(_same_person(one.words[0], word) for one in full):
+    with_surname = [full for full in full_names if full.words[-1] == word]
+    given_names = frozenset(full.words[0] for full in with_surname)
+    if not short.title and any(_may_share_given_name(full.words[0], word) for full in full_names):
         return None
-    if last:
-        return _Surname(word, short, given)
-    return _Surname(word, name, given) if short.title and not full else None
+    if with_surname:
+        return _LinkingSurname(word, short, given_names)
+    return _LinkingSurname(word, name, given_names) if short.title and not full_names else None
 
 
-def _same_person(one: str, other: str) -> bool:
+def _may_share_given_name(one: str, other: str) -> bool:
     """Return True if two given names may be one person's: equal, a nickname, an initial."""
     if 1 in (len(one), len(other)):
         return one[0] == other[0]
     return one == other or same_given_name(one, other)
 
 
-def _is_given_name(word: str, *, begins: bool) -> bool:
+def _is_given_name(word: str, *, begins_sentence: bool) -> bool:
     """Return True if a capitalised word before a surname is taken for a given name."""
     lower = word.casefold()
     if _POSSESSIVE.search(word) or (len(word) > 1 and word.isupper()):
         return False
-    if not begins:
+    if not begins_sentence:
         return lower not in _TITLES | _WORDS["calendar"]
-    ordinary = lower.endswith(_ENDINGS_AT_BEGINNING) or lower in _NO_GIVEN_NAMES
-    return not ordinary and lower not in _AT_BEGINNING
+    ordinary = lower.endswith(_OPENER_ENDINGS) or lower in _NO_GIVEN_NAMES
+    return not ordinary and lower not in _SENTENCE_OPENERS
 
 
-def _is_of_thing(word: str, like: Iterable[Entity]) -> bool:
+def _names_place_or_firm(word: str, similar: Iterable[Entity]) -> bool:
     """Return True if the bank has a place or firm with this word in its name."""
     return any(
-        one.kind in _NO_PERSONS and word in parse(name).words
-        for one in like
+        one.kind in _NON_PERSON_KINDS and word in parse(name).words
+        for one in similar
         for name in _names(one)
     )
 
 
-def _is_no_person(mention: Mention, entity: Entity, fact: Fact) -> bool:
-    """Return True if the statement uses a bare surname as no short form of the entity's name."""
+def _is_used_otherwise(mention: Mention, entity: Entity, fact: StatementMentions) -> bool:
+    """Return True if the statement uses a bare surname in another way than for the entity.
+
+    That is if the entity is its speaker or hearer, for "Jack, Hall, and Ann", "called him Hall" and
+    "at Hall".
+    """
     text, name = fact.text, mention.name
-    full = {entity_norm(one) for one in _names(entity)}
-    beside = [one.name for one in fact.mentions if entity_norm(one.name) in full]
-    if text and any(one != name and find_name(text, one) < 0 for one in beside):
-        return True  # speaker and hearer are not called by it
+    norms = {entity_norm(known) for known in _names(entity)}
+    mentioned = [other.name for other in fact.mentions if entity_norm(other.name) in norms]
+    if text and any(other != name and find_name(text, other) < 0 for other in mentioned):
+        return True  # the entity speaks or is addressed, and a text names others than these two
     for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
         before, after = text[: match.start()], text[match.end() :]
         if before.endswith(", ") and after.startswith(","):
             return True
-        if _CALLED.search(before) or (before.endswith((" at ", "At ")) and after[:1] not in "'’"):
+        if _CALLED_BEFORE.search(before) or (
+            before.endswith((" at ", "At ")) and after[:1] not in "'’"
+        ):
             return True
     return False
 
 
-_GOES_ON = re.compile(r", (?!and\b|or\b|[A-Z])")
+_SENTENCE_CONTINUES = re.compile(r", (?!and\b|or\b|[A-Z])")
 
 
-def _is_called_a_thing(fact: Fact, name: str) -> bool:
-    """Return True if the statement calls a name an animal's, a place's or a thing's.
+def _is_called_non_person(fact: StatementMentions, name: str) -> bool:
+    """Return True if the statement says that a name is an animal's or a place's.
 
     "Ben, the neighbour's dog, bit us", "my cat Bella", "Charlotte, North Carolina, is hot".
     """
-    text, places = (
+    text, place_names = (
         fact.text,
         [m.name for m in fact.mentions if m.kind == "place" and m.name != name],
     )
@@ -296,23 +317,23 @@ def _is_called_a_thing(fact: Fact, name: str) -> bool:
     if start < 0:
         return False
     end = start + len(name)
-    if name_kinds.beside_an_animal(text, start, end):
+    if name_kinds.is_beside_animal(text, start, end):
         return True
     return text.startswith(", ", end) and any(
-        text.startswith(place, end + 2) and _GOES_ON.match(text, end + 2 + len(place))
-        for place in places
+        text.startswith(place, end + 2) and _SENTENCE_CONTINUES.match(text, end + 2 + len(place))
+        for place in place_names
     )
 
 
 def _sentences(text: str, name: str) -> Iterator[str]:
-    """Yield the sentences that have a name."""
+    """Yield the sentences of a text that contain a name."""
     for start, end in pairwise((0, *sentence_ends(text))):
         if find_name(text[start:end], name) >= 0:
             yield text[start:end]
 
 
-def _in_one_sentence(mention: Mention, entity: Entity, text: str) -> bool:
-    """Return True if a sentence has both names, or has one and speaks of kin."""
+def _share_a_sentence(mention: Mention, entity: Entity, text: str) -> bool:
+    """Return True if a sentence with the mention has the entity's full name or a word for kin."""
     return any(
         _KIN.search(sentence) or _has_both(sentence, mention.name, entity)
         for sentence in _sentences(text, mention.name)
@@ -320,47 +341,57 @@ def _in_one_sentence(mention: Mention, entity: Entity, text: str) -> bool:
 
 
 def _has_both(sentence: str, name: str, entity: Entity) -> bool:
-    """Return True if a sentence has a name beside a full name of the entity."""
-    full = [one for one in _names(entity) if parse(one).is_full and one in sentence]
-    rest = sentence
-    for one in full:
-        rest = rest.replace(one, "")
-    return bool(full) and find_name(rest, name) >= 0
+    """Return True if a sentence contains a name in addition to a full name of the entity."""
+    full_names = [
+        full_name
+        for full_name in _names(entity)
+        if parse(full_name).is_full and full_name in sentence
+    ]
+    remaining = sentence
+    for full_name in full_names:
+        remaining = remaining.replace(full_name, "")
+    return bool(full_names) and find_name(remaining, name) >= 0
 
 
-def _is_of_kin(mention: Mention, entity: Entity, text: str) -> bool:
-    """Return True if the text introduces a name as that of somebody's relative.
+def _is_relative_of_entity(mention: Mention, entity: Entity, text: str) -> bool:
+    """Return True if the text introduces a name as a relative's, who is not the entity.
 
-    "Ann Lee and her mother Ann", "Christine Lee, his wife" if the entity is a Chris Lee, and
-    "Ann Lee fixed it. Ann, my niece, watched" unless the full name is introduced as well.
+    "Ann Lee and her mother Ann"; "Christine Lee, his wife" if the entity is a Chris Lee; "Ann Lee
+    fixed it. Ann, my niece, watched", unless the full name is introduced as a relative's as well.
     """
     if not text or not _KIN.search(text):
         return False
-    is_beside = parse(mention.name).is_full or _is_of_no_kin(entity, text)
+    is_beside = parse(mention.name).is_full or _is_apart_from_kin(entity, text)
     for sentence in _sentences(text, mention.name):
         if not _KIN.search(sentence):
             continue
         if _has_both(sentence, mention.name, entity):
             return True
-        if is_beside and _introduces(sentence, mention.name):
+        if is_beside and _is_introduced_as_kin(sentence, mention.name):
             return True
     return False
 
 
-def _is_told_apart(mention: Mention, entity: Entity, text: str) -> bool:
-    """Return True if a text that has a bare name makes it another's by an initial or a title.
+def _is_distinguished(mention: Mention, entity: Entity, text: str) -> bool:
+    """Return True if a text distinguishes a bare name from a later one with an initial or a title.
 
-    "Bruno chewed it. Bruno K. bought another", "Ford recalls cars. Mr Ford recalls nothing": who
-    has been named already is not named in full later. Signatures do so; they stand alone.
+    "Bruno chewed it. Bruno K. bought another", "Ford recalls cars. Mr Ford recalls nothing": people
+    already named are not named in full later, except in a signature, which is a sentence alone.
     """
     if parse(mention.name).title:
-        pairs = [(mention.name, one) for one in _names(entity) if entity.kind != "person"]
+        pairs = [
+            (mention.name, entity_name) for entity_name in _names(entity) if entity.kind != "person"
+        ]
     else:
-        pairs = [(one, mention.name) for one in _names(entity)]
+        pairs = [(entity_name, mention.name) for entity_name in _names(entity)]
     for fuller, bare in pairs:
-        more, less = parse(fuller), parse(bare)
-        initialed = len(more.words) == 2 and len(more.words[1]) == 1
-        if not less.is_full and more.words[0] == less.words[0] and (more.title or initialed):
+        fuller_name, bare_name = parse(fuller), parse(bare)
+        initialed = len(fuller_name.words) == 2 and len(fuller_name.words[1]) == 1
+        if (
+            not bare_name.is_full
+            and fuller_name.words[0] == bare_name.words[0]
+            and (fuller_name.title or initialed)
+        ):
             start = find_name(text, fuller)
             ends = [end for end in sentence_ends(text) if end <= start]
             if ends and find_name(text[: ends[-1]], bare) >= 0:
@@ -368,19 +399,21 @@ def _is_told_apart(mention: Mention, entity: Entity, text: str) -> bool:
     return False
 
 
-def _is_of_no_kin(entity: Entity, text: str) -> bool:
-    """Return True if the text has a full name of the entity, in no sentence that speaks of kin."""
-    full = [one for one in _names(entity) if parse(one).is_full]
-    own = [sentence for one in full for sentence in _sentences(text, one)]
-    return bool(own) and not any(map(_KIN.search, own))
+def _is_apart_from_kin(entity: Entity, text: str) -> bool:
+    """Return True if the text has a full name of the entity, but in no sentence about relatives."""
+    full_names = [name for name in _names(entity) if parse(name).is_full]
+    sentences = [sentence for name in full_names for sentence in _sentences(text, name)]
+    return bool(sentences) and not any(map(_KIN.search, sentences))
 
 
-def _introduces(sentence: str, name: str) -> bool:
-    """Return True for "NAME, his wife" and "his wife NAME"."""
+def _is_introduced_as_kin(sentence: str, name: str) -> bool:
+    """Return True if a sentence introduces a name as a relative's: "NAME, his wife"."""
     start = find_name(sentence, name)
-    of = r"(?:my|our|your|his|her|their|the|\w+['’]s?)"
+    owner = r"(?:my|our|your|his|her|their|the|\w+['’]s?)"
     after = re.match(
-        rf",? {of} (?:\w+ )?({_KIN.pattern})", sentence[start + len(name) :], re.IGNORECASE
+        rf",? {owner} (?:\w+ )?({_KIN.pattern})", sentence[start + len(name) :], re.IGNORECASE
     )
-    before = re.search(rf"\b{of} (?:\w+ )?({_KIN.pattern}),? \Z", sentence[:start], re.IGNORECASE)
+    before = re.search(
+        rf"\b{owner} (?:\w+ )?({_KIN.pattern}),? \Z", sentence[:start], re.IGNORECASE
+    )
     return after is not None or before is not None

@@ -39,7 +39,7 @@ from hindsight_integrations.normalization import new_id, text_fingerprint
 from hindsight_integrations.results import Failed, RetainResult, Skipped, SkipReason
 from hindsight_integrations.retain import caller_ids, deduplication
 from hindsight_integrations.retain import links as linking
-from hindsight_integrations.retain.causes import REACH, Told, causes
+from hindsight_integrations.retain.causes import MAX_STATEMENTS_BACK, Utterance, causes
 from hindsight_integrations.retain.document_diff import (
     DocumentDiff,
     FactsByChunk,
@@ -74,11 +74,11 @@ from hindsight_integrations.stores.base import (
 from hindsight_integrations.stores.common import attempts, every_memory
 from hindsight_integrations.stores.deadline import limited
 
-_AROUND = 200
-"""Most earlier memories considered for temporal links."""
+_MOST_NEAR_IN_TIME = 200
+"""Most stored memories considered for temporal links."""
 
-_GIVEN = MemoryFilter(now=None, include_invalid=True, derived=False)
-"""All memories that were given, not derived; nothing has expired at that time."""
+_NOT_DERIVED = MemoryFilter(now=None, include_invalid=True, derived=False)
+"""All memories except derived ones, whether or not they have expired."""
 
 Progress = Callable[[int, int | None], None]
 
@@ -92,7 +92,7 @@ _checkpoint: ContextVar[QueueCheckpoint | None] = ContextVar(
 
 @contextmanager
 def recording_checkpoint(checkpoint: QueueCheckpoint) -> Iterator[None]:
-    """Record a checkpoint with each retain of this thread that is not given one of its own."""
+    """Record this checkpoint with each retain of the context that gets no checkpoint argument."""
     token = _checkpoint.set(checkpoint)
     try:
         yield
@@ -108,37 +108,37 @@ def retain(
 ) -> RetainResult:
     """Store the submissions, each of another document, in one transaction.
 
-    With a `checkpoint`, or within `recording_checkpoint`, the transaction records that this was
-    done, even if it changes nothing else.
+    With a `checkpoint`, or within `recording_checkpoint`, the transaction also records it, even if
+    nothing else changes.
 
     Raises:
         ExtractionError: the extractor failed; nothing was stored.
         EmbeddingError: the embedder failed; nothing was stored.
-        GuardError: a function that sees texts first failed; nothing was stored.
+        GuardError: a guard of `before_retain` failed; nothing was stored.
         StoreError: the graph could not be written; nothing was stored.
     """
     bank_id, checkpoint = bank.bank.id, checkpoint or _checkpoint.get()
     admitted, refused = guarded_submissions(deps.before_retain, bank_id, submissions)
-    given = [as_continuation(deps, bank_id, submission) for submission in admitted]
-    diffs = [diff_document(deps, bank_id, submission) for submission in given]
+    to_store = [as_continuation(deps, bank_id, submission) for submission in admitted]
+    diffs = [diff_document(deps, bank_id, submission) for submission in to_store]
     facts: FactsByChunk = {}
     conflict: HindsightError | None = None
     for attempt in attempts():
         facts |= extract_facts(deps, bank_id, diffs, pending_chunks(diffs, facts))
-        with deps.lock(bank.key) as before:
+        with deps.lock(bank.key) as lock_count:
             if attempt > 1:
                 diffs = [refresh(deps, bank_id, diff) for diff in diffs]
         if pending_chunks(diffs, facts):
             continue
         try:
-            plan = _planned(deps, bank, diffs, facts, checkpoint)
-            with deps.lock(bank.key) as now:
-                if now != before + 1:  # what the plan builds on may have changed meanwhile
-                    plan = _planned(deps, bank, diffs, facts, checkpoint)
-                result = _stored(deps.graph, plan)
+            plan = _plan_retain(deps, bank, diffs, facts, checkpoint)
+            with deps.lock(bank.key) as current_lock_count:
+                if current_lock_count != lock_count + 1:  # another writer came in between
+                    plan = _plan_retain(deps, bank, diffs, facts, checkpoint)
+                result = _apply_plan(deps.graph, plan)
                 break
         except BankNotFoundError:
-            raise  # it was deleted meanwhile, and what it held with it
+            raise  # the bank was deleted meanwhile
         except (ConflictError, NotFoundError) as error:
             conflict = error
     else:
@@ -150,82 +150,84 @@ def retain(
     return replace(result, skipped=(*result.skipped, *refused)) if refused else result
 
 
-class _Plan(NamedTuple):
-    """Changes that a retain makes, and its result without the memories that are removed."""
+class _RetainPlan(NamedTuple):
+    """Changes of a retain, and its result; `removed` is only known once they are applied."""
 
     changes: ChangeSet
     result: RetainResult
 
 
-def _stored(graph: GraphStore, plan: _Plan) -> RetainResult:
-    """Write a plan in one transaction; the bank must be as it was planned for."""
+def _apply_plan(graph: GraphStore, plan: _RetainPlan) -> RetainResult:
+    """Apply a plan in one transaction; the bank must not have changed since it was planned."""
     return replace(plan.result, removed=graph.apply(plan.changes))
 
 
-def _planned(
+def _plan_retain(
     deps: RetainDependencies,
     bank: StoredBank,
     diffs: Sequence[DocumentDiff],
     facts: FactsByChunk,
     checkpoint: QueueCheckpoint | None,
-) -> _Plan:
-    """Resolve entities, fold repetitions and link, as the bank is now; write nothing."""
+) -> _RetainPlan:
+    """Resolve entities, deduplicate and link against the current bank; write nothing."""
     bank_id = bank.bank.id
     now = utc_now()
     statements = [new_statements(n, diff, facts) for n, diff in enumerate(diffs)]
-    flat = [statement for group in statements for statement in group]
-    reads = _begun(deps, bank, flat)
+    all_statements = [statement for group in statements for statement in group]
+    reads = _start_reads(deps, bank, all_statements)
     current = reads.bank()
     profile = (current or bank).bank
-    agent = profile.name
-    match = deps.settings.entity_match
-    resolution = Resolver(deps.graph, bank_id, match, profile.kept_apart).resolve(
-        [_mentions(statement) for statement in flat],
-        [s.source.mentioned_at for s in flat],
-        [s.fact.text for s in flat],
+    agent_name = profile.name
+    threshold = deps.settings.entity_match
+    resolution = Resolver(deps.graph, bank_id, threshold, profile.kept_apart).resolve(
+        [_mentions(statement) for statement in all_statements],
+        [s.source.mentioned_at for s in all_statements],
+        [s.fact.text for s in all_statements],
         reads.entities(),
     )
     records = [
-        _record(bank_id, statement, ids, [resolution.names[e] for e in ids], agent, now)
-        for statement, ids in zip(flat, resolution.entity_ids, strict=True)
+        _record(bank_id, statement, ids, [resolution.names[e] for e in ids], agent_name, now)
+        for statement, ids in zip(all_statements, resolution.entity_ids, strict=True)
     ]
-    leaving = _leaving(deps.graph, bank_id, diffs)
+    removed_ids = _removed_with_chunks(deps.graph, bank_id, diffs)
     nearest = reads.nearest()
-    given = [statement.fact.id is not None for statement in flat]
-    placed = caller_ids.place(
-        records, given, nearest, reads.prints(), deps.graph, bank_id, leaving,
-        deps.settings.duplicate_similarity, profile.expiry,
+    has_caller_id = [statement.fact.id is not None for statement in all_statements]
+    storage_plan = caller_ids.plan_storage(
+        records, has_caller_id, nearest, reads.ids_by_fingerprint(), deps.graph, bank_id,
+        removed_ids, deps.settings.duplicate_similarity, profile.expiry,
     )  # fmt: skip
-    folded = placed.folded
-    links = _links(deps, bank_id, flat, folded, nearest, reads.around)
-    links += _causal_links(diffs, statements, folded)
+    deduplicated = storage_plan.deduplicated
+    links = _links(deps, bank_id, all_statements, deduplicated, nearest, reads.near_in_time)
+    links += _causal_links(diffs, statements, deduplicated)
     changes = replace(
-        _changes(bank_id, diffs, resolution, placed, now),
-        # A memory that gains a source may have been corrected meanwhile.
-        version=current.version if current and (folded.sources or placed.replaced) else None,
+        _changes(bank_id, diffs, resolution, storage_plan, now),
+        # The version guards memories that gain a source against concurrent corrections.
+        version=current.version
+        if current and (deduplicated.sources or storage_plan.replaced)
+        else None,
         links=tuple(links),
         checkpoint=checkpoint,
     )
     result = RetainResult(
         bank_id=bank_id,
-        stored=tuple(record.memory for record in (*folded.records, *placed.replaced)),
-        skipped=tuple(_skips(diffs, statements, facts, placed)),
-        replaced=tuple(record.memory.id for record in placed.replaced),
+        stored=tuple(record.memory for record in (*deduplicated.records, *storage_plan.replaced)),
+        skipped=tuple(_skipped(diffs, statements, facts, storage_plan)),
+        replaced=tuple(record.memory.id for record in storage_plan.replaced),
         joined=resolution.joined,
         document_ids=tuple(diff.submission.document_id for diff in diffs),
     )
-    return _Plan(changes, result)
+    return _RetainPlan(changes, result)
 
 
 def _changes(
     bank_id: str,
     diffs: Sequence[DocumentDiff],
     resolution: Resolution,
-    placed: caller_ids.Placed,
+    storage_plan: caller_ids.StoragePlan,
     now: datetime,
 ) -> ChangeSet:
     """Return the changes to documents, entities and memories, without links and checkpoint."""
-    written = (*placed.folded.records, *placed.replaced)
+    written = (*storage_plan.deduplicated.records, *storage_plan.replaced)
     mentioned = {entity_id for record in written for entity_id in record.entity_ids}
     return ChangeSet(
         bank_id=bank_id,
@@ -235,10 +237,10 @@ def _changes(
         chunks=tuple(c for diff in diffs for c in new_chunks(diff)),
         entities=tuple(e for e in resolution.created if e.id in mentioned),
         names=tuple(EntityNames(e.id, e.name, e.aliases) for e in resolution.renamed),
-        memories=placed.folded.records,
-        replaced=placed.replaced,
-        history=placed.history,
-        sources=placed.folded.sources,
+        memories=storage_plan.deduplicated.records,
+        replaced=storage_plan.replaced,
+        history=storage_plan.history,
+        sources=storage_plan.deduplicated.sources,
     )
 
 
@@ -260,7 +262,7 @@ def _record(
         id=fact.id or new_id("m-"),
         bank_id=bank_id,
         text=fact.text,
-        type=shared.type or _type(statement, agent),
+        type=shared.type or _memory_type(statement, agent),
         occurred=fact.occurred,
         mentioned_at=turn.said_at,
         speaker=turn.speaker,
@@ -279,60 +281,67 @@ def _record(
     return record_of(memory, statement.indexed, statement.encoded, entity_ids)
 
 
-def _type(statement: Statement, agent: str) -> MemoryType:
-    """Return the type of a fact: what the agent says is its experience, not one of the world."""
-    own = is_agent(statement.chunk.turn.speaker, agent, statement.speakers)
-    world = statement.fact.type is MemoryType.WORLD
-    return MemoryType.EXPERIENCE if own and world else statement.fact.type
+def _memory_type(statement: Statement, agent: str) -> MemoryType:
+    """Return the type of a fact; a world fact said by the agent itself is its experience."""
+    by_agent = is_agent(statement.chunk.turn.speaker, agent, statement.speakers)
+    is_world = statement.fact.type is MemoryType.WORLD
+    return MemoryType.EXPERIENCE if by_agent and is_world else statement.fact.type
 
 
-def _leaving(graph: GraphStore, bank_id: str, diffs: Sequence[DocumentDiff]) -> set[str]:
-    """Return the memories that go with the removed chunks: nothing may be folded into them."""
-    removed = set(_removed_chunks(diffs))
-    leaving: set[str] = set()
+def _removed_with_chunks(
+    graph: GraphStore, bank_id: str, diffs: Sequence[DocumentDiff]
+) -> set[str]:
+    """Return the ids of memories that are removed with their chunks.
+
+    New statements must not become sources of these.
+    """
+    removed_chunk_ids = set(_removed_chunks(diffs))
+    removed_ids: set[str] = set()
     for diff in diffs:
         if not diff.plan.removed:
             continue
         filter = MemoryFilter(
             now=utc_now(), document_id=diff.submission.document_id, include_invalid=True
         )
-        leaving |= {
+        removed_ids |= {
             memory.id
             for memory in every_memory(graph, bank_id, filter)
-            if all(source.chunk_id in removed for source in memory.sources)
+            if all(source.chunk_id in removed_chunk_ids for source in memory.sources)
         }
-    return leaving
+    return removed_ids
 
 
 class _Reads(NamedTuple):
-    """Functions that return what was read of a bank, all of it at once.
+    """Functions that wait for concurrent reads of a bank.
 
     Attributes:
-        bank: as it is now; read before the contents of any memory are.
-        entities: those that the statements may mention.
-        nearest: for each statement, the memories nearest to it, with their cosine.
-        prints: ids of the memories of each fingerprint of the statements.
-        around: earlier memories said near the times of the statements.
+        bank: the current bank; read before any memory's content.
+        entities: candidate entities of the statements' mentions.
+        nearest: for each statement, the nearest memories with their cosine.
+        ids_by_fingerprint: ids of stored memories with a statement's fingerprint.
+        near_in_time: id and time of stored memories near the times of the statements.
     """
 
     bank: Callable[[], StoredBank | None]
     entities: Callable[[], Candidates]
     nearest: Callable[[], list[list[tuple[str, float]]]]
-    prints: Callable[[], dict[str, tuple[str, ...]]]
-    around: Callable[[], list[tuple[str, datetime]]]
+    ids_by_fingerprint: Callable[[], dict[str, tuple[str, ...]]]
+    near_in_time: Callable[[], list[tuple[str, datetime]]]
 
 
-def _begun(deps: RetainDependencies, bank: StoredBank, flat: Sequence[Statement]) -> _Reads:
-    """Begin all reads that need only the statements."""
+def _start_reads(
+    deps: RetainDependencies, bank: StoredBank, statements: Sequence[Statement]
+) -> _Reads:
+    """Start all reads that need only the statements, concurrently."""
     graph, bank_id = deps.graph, bank.bank.id
-    prints = {text_fingerprint(s.fact.text, s.chunk.turn.speaker) for s in flat}
-    mentions = [mention for statement in flat for mention in _mentions(statement)]
+    fingerprints = {text_fingerprint(s.fact.text, s.chunk.turn.speaker) for s in statements}
+    mentions = [mention for statement in statements for mention in _mentions(statement)]
     return _Reads(
         deps.alongside(partial(graph.get_bank, bank_id)),
-        deps.alongside(lambda: Candidates(graph, bank_id, mentions).read_ahead()),
-        deps.alongside(partial(_nearest, deps, bank, [s.encoded.vector for s in flat])),
-        deps.alongside(partial(graph.read, bank_id, DUPLICATES, list(prints))),
-        deps.alongside(partial(_around, deps, bank_id, _dated(flat))),
+        deps.alongside(lambda: Candidates(graph, bank_id, mentions).prefetch()),
+        deps.alongside(partial(_nearest, deps, bank, [s.encoded.vector for s in statements])),
+        deps.alongside(partial(graph.read, bank_id, DUPLICATES, list(fingerprints))),
+        deps.alongside(partial(_near_in_time, deps, bank_id, _stated_times(statements))),
     )
 
 
@@ -340,41 +349,44 @@ def _mentions(statement: Statement) -> list[Mention]:
     return [*map(Mention, statement.shared.entities), *statement.fact.mentions]
 
 
-def _dated(statements: Iterable[Statement]) -> list[datetime]:
+def _stated_times(statements: Iterable[Statement]) -> list[datetime]:
     return [s.source.mentioned_at for s in statements if s.chunk.turn.dated]
 
 
 def _nearest(
-    deps: RetainDependencies, bank: StoredBank, given_vectors: Sequence[Vector]
+    deps: RetainDependencies, bank: StoredBank, statement_vectors: Sequence[Vector]
 ) -> list[list[tuple[str, float]]]:
-    """Return for each record the stored memories nearest to it, with their cosine."""
-    if not given_vectors:
+    """Return for each statement the nearest stored memories, conclusions excepted, with cosine."""
+    if not statement_vectors:
         return []
-    vectors = np.stack(given_vectors)
+    vectors = np.stack(statement_vectors)
     with limited(each=deps.settings.arm_timeout):
         hits = deps.index.query_many(bank.key, vectors, max(1, deps.settings.semantic_links))
-    # With conclusions among them, links would depend on when the background worker ran.
+    # Links to conclusions would depend on when the background worker ran.
     ids = list(dict.fromkeys(id for row in hits for id, _ in row))
-    given = deps.graph.filter_ids(bank.bank.id, ids, _GIVEN)
-    return [[hit for hit in row if hit[0] in given] for row in hits]
+    not_derived = deps.graph.filter_ids(bank.bank.id, ids, _NOT_DERIVED)
+    return [[hit for hit in row if hit[0] in not_derived] for row in hits]
 
 
 def _links(
     deps: RetainDependencies,
     bank_id: str,
     statements: Sequence[Statement],
-    folded: deduplication.Folded,
+    deduplicated: deduplication.Deduplicated,
     nearest: Sequence[Sequence[tuple[str, float]]],
-    around: Callable[[], list[tuple[str, datetime]]],
+    near_in_time: Callable[[], list[tuple[str, datetime]]],
 ) -> list[Link]:
-    """Return the links of the new memories; `around` returns those near all of the statements."""
+    """Return the semantic and temporal links of the new memories.
+
+    `near_in_time` waits for the stored memories near the times of all statements.
+    """
     settings = deps.settings
-    fresh = {record.memory.id for record in folded.records}
-    rows = [i for i, memory_id in enumerate(folded.ids) if memory_id in fresh]
-    rows = list({folded.ids[i]: i for i in reversed(rows)}.values())[::-1]
+    new_ids = {record.memory.id for record in deduplicated.records}
+    rows = [i for i, memory_id in enumerate(deduplicated.ids) if memory_id in new_ids]
+    rows = list({deduplicated.ids[i]: i for i in reversed(rows)}.values())[::-1]
     links: list[Link] = []
     if rows:
-        ids = [folded.ids[i] for i in rows]
+        ids = [deduplicated.ids[i] for i in rows]
         links += linking.semantic_links(
             ids,
             np.stack([statements[i].encoded.vector for i in rows]),
@@ -383,15 +395,15 @@ def _links(
             limit=settings.semantic_links,
         )
         dated = [
-            (folded.ids[i], statements[i].source.mentioned_at)
+            (deduplicated.ids[i], statements[i].source.mentioned_at)
             for i in rows
             if statements[i].chunk.turn.dated
         ]
         times = [timestamp for _, timestamp in dated]
-        whole = times == _dated(statements)  # else repetitions have fallen out
+        is_unchanged = times == _stated_times(statements)  # else repetitions have fallen out
         links += linking.temporal_links(
             dated,
-            around() if whole else _around(deps, bank_id, times),
+            near_in_time() if is_unchanged else _near_in_time(deps, bank_id, times),
             limit=settings.temporal_links,
             window=settings.temporal_link_hours,
         )
@@ -401,44 +413,50 @@ def _links(
 def _causal_links(
     diffs: Sequence[DocumentDiff],
     statements: Sequence[Sequence[Statement]],
-    folded: deduplication.Folded,
+    deduplicated: deduplication.Deduplicated,
 ) -> list[Link]:
-    """Return the causal links: those that the extractor gave, and those between neighbours."""
-    ids = iter(folded.ids)
+    """Return the causal links given by the extractor, and those between successive statements."""
+    ids = iter(deduplicated.ids)
     links: dict[tuple[str, str], Link] = {}
     for diff, group in zip(diffs, statements, strict=True):
-        named = [(next(ids), statement) for statement in group]
+        statements_by_id = [(next(ids), statement) for statement in group]
         passages: dict[str, list[tuple[str, Sequence[int]]]] = {}
-        for memory_id, one in named:
-            passage = passages.setdefault(one.source.chunk_id or "", [])
-            passage.append((memory_id, one.fact.causes))
-        told = [
-            (memory.id, Told(memory.text, memory.speaker, memory.kind))
-            for memory in diff.latest[-REACH:]
+        for memory_id, statement in statements_by_id:
+            passage = passages.setdefault(statement.source.chunk_id or "", [])
+            passage.append((memory_id, statement.fact.causes))
+        utterances = [
+            (memory.id, Utterance(memory.text, memory.speaker, memory.kind))
+            for memory in diff.latest_memories[-MAX_STATEMENTS_BACK:]
         ]
-        told += [(memory_id, _told(statement)) for memory_id, statement in named]
-        between = causes([one for _, one in told])
-        passages[""] = [(id, led_to) for (id, _), led_to in zip(told, between, strict=True)]
+        utterances += [
+            (memory_id, _utterance(statement)) for memory_id, statement in statements_by_id
+        ]
+        causes_between = causes([statement for _, statement in utterances])
+        passages[""] = [
+            (id, led_to) for (id, _), led_to in zip(utterances, causes_between, strict=True)
+        ]
         for members in passages.values():
-            drawn = linking.causal_links([id for id, _ in members], [by for _, by in members])
-            links |= {(link.source_id, link.target_id): link for link in drawn}
+            passage_links = linking.causal_links(
+                [id for id, _ in members], [by for _, by in members]
+            )
+            links |= {(link.source_id, link.target_id): link for link in passage_links}
     return list(links.values())
 
 
-def _told(statement: Statement) -> Told:
-    return Told(statement.fact.text, statement.chunk.turn.speaker, statement.fact.kind)
+def _utterance(statement: Statement) -> Utterance:
+    return Utterance(statement.fact.text, statement.chunk.turn.speaker, statement.fact.kind)
 
 
-def _around(
+def _near_in_time(
     deps: RetainDependencies, bank_id: str, timestamps: Sequence[datetime]
 ) -> list[tuple[str, datetime]]:
-    """Return earlier memories said near these times."""
+    """Return id and time of stored memories near these times."""
     if not timestamps or not deps.settings.temporal_links:
         return []
-    reach = timedelta(hours=deps.settings.temporal_link_hours)
-    window = TimeSpan.around(min(timestamps), max(timestamps), reach)
+    distance = timedelta(hours=deps.settings.temporal_link_hours)
+    window = TimeSpan.around(min(timestamps), max(timestamps), distance)
     filter = MemoryFilter(now=utc_now(), derived=False)
-    hits = deps.graph.time_search(bank_id, window, filter, _AROUND)
+    hits = deps.graph.time_search(bank_id, window, filter, _MOST_NEAR_IN_TIME)
     return [(hit.memory_id, hit.span.start) for hit in hits]
 
 
@@ -457,34 +475,38 @@ def _document(bank_id: str, diff: DocumentDiff, now: datetime) -> Document:
     )
 
 
-def _skips(
+def _skipped(
     diffs: Sequence[DocumentDiff],
     statements: Sequence[list[Statement]],
     facts: FactsByChunk,
-    placed: caller_ids.Placed,
+    storage_plan: caller_ids.StoragePlan,
 ) -> Iterator[Skipped]:
-    """Yield what was not stored: unchanged, empty, repeated or not usable."""
+    """Yield a report on each input that was not stored: unchanged, empty, repeated or rejected."""
     for number, (diff, group) in enumerate(zip(diffs, statements, strict=True)):
         rejected = [r for index, _ in diff.plan.added for r in facts[number, index].rejected]
         yield from rejected
         if diff.submission.replayed:
             text = " ".join(turn.text for turn in diff.submission.replayed[:3])
             yield Skipped(text[:80], SkipReason.UNCHANGED)
-        elif diff.unchanged and diff.plan.kept:
+        elif diff.unchanged and diff.plan.kept_count:
             text = " ".join(chunk.text for chunk in diff.chunks[:3])
             yield Skipped(text[:80], SkipReason.UNCHANGED)
         elif not group and not rejected and diff.plan.added:
             yield Skipped(diff.chunks[diff.plan.added[0][0]].text[:80], SkipReason.EMPTY)
         elif not diff.chunks:
             yield Skipped("", SkipReason.EMPTY)
-    flat = [statement for group in statements for statement in group]
-    fresh = {record.memory.id for record in (*placed.folded.records, *placed.replaced)}
-    first: set[str] = set()
-    for row, (statement, memory_id) in enumerate(zip(flat, placed.folded.ids, strict=True)):
-        if row in placed.rejected:
-            yield placed.rejected[row]
-        elif memory_id in fresh and memory_id not in first:
-            first.add(memory_id)
+    all_statements = [statement for group in statements for statement in group]
+    new_ids = {
+        record.memory.id for record in (*storage_plan.deduplicated.records, *storage_plan.replaced)
+    }
+    reported: set[str] = set()
+    for row, (statement, memory_id) in enumerate(
+        zip(all_statements, storage_plan.deduplicated.ids, strict=True)
+    ):
+        if row in storage_plan.rejected:
+            yield storage_plan.rejected[row]
+        elif memory_id in new_ids and memory_id not in reported:
+            reported.add(memory_id)
         else:
             yield Skipped(statement.fact.text[:80], SkipReason.REPEATED, memory_id)
 
@@ -503,15 +525,15 @@ def retain_many(
     items: Iterable[object],
     progress: bool | Progress | None,
 ) -> RetainResult:
-    """Store the items; those that fail are reported, the others are stored."""
+    """Store the items in batches; those that fail are reported, the others are stored."""
     total = len(items) if isinstance(items, Sequence) else None
     results: list[RetainResult] = []
     failed: list[Failed] = []
     done = 0
     with reporting(progress, total) as report:
-        for group in _groups(items, deps, bank, failed):
-            results.append(_store_batch(deps, bank, group))
-            done = group[-1][0] + 1
+        for batch in _batches(items, deps, bank, failed):
+            results.append(_store_batch(deps, bank, batch))
+            done = batch[-1][0] + 1
             report(done, total)
         if failed and failed[-1].index >= done:  # the last items were invalid
             report(failed[-1].index + 1, total)
@@ -519,14 +541,14 @@ def retain_many(
     return RetainResult.merged(bank.bank.id, [*results, invalid])
 
 
-def _groups(
+def _batches(
     items: Iterable[object],
     deps: RetainDependencies,
     bank: StoredBank,
     failed: list[Failed],
 ) -> Iterator[list[tuple[int, Submission]]]:
-    """Yield batches in which no two items are of the same document."""
-    group: list[tuple[int, Submission]] = []
+    """Yield batches of items with their indexes, in which no two items are of the same document."""
+    batch: list[tuple[int, Submission]] = []
     documents: set[str] = set()
     for index, item in enumerate(items):
         try:
@@ -534,37 +556,37 @@ def _groups(
         except HindsightError as error:
             failed.append(Failed(index, error))
             continue
-        if len(group) >= deps.settings.batch_size or submission.document_id in documents:
-            yield group
-            group, documents = [], set()
-        group.append((index, submission))
+        if len(batch) >= deps.settings.batch_size or submission.document_id in documents:
+            yield batch
+            batch, documents = [], set()
+        batch.append((index, submission))
         documents.add(submission.document_id)
-    if group:
-        yield group
+    if batch:
+        yield batch
 
 
 def _store_batch(
-    deps: RetainDependencies, bank: StoredBank, group: Sequence[tuple[int, Submission]]
+    deps: RetainDependencies, bank: StoredBank, batch: Sequence[tuple[int, Submission]]
 ) -> RetainResult:
-    """Store a batch; if it fails, its halves, down to the item that is at fault.
+    """Store a batch; if it fails, retry its halves, down to the item at fault.
 
-    If the store or the bank is at fault, the batch fails as a whole.
+    An error that concerns all items fails the batch as a whole.
     """
     try:
-        return retain(deps, bank, [submission for _, submission in group])
+        return retain(deps, bank, [submission for _, submission in batch])
     except HindsightError as error:
-        if len(group) == 1 or _is_of_all(error):
-            failed = tuple(Failed(index, error) for index, _ in group)
+        if len(batch) == 1 or _concerns_all_items(error):
+            failed = tuple(Failed(index, error) for index, _ in batch)
             return RetainResult(bank.bank.id, failed=failed)
-    middle = len(group) // 2
-    halves = group[:middle], group[middle:]
+    middle = len(batch) // 2
+    halves = batch[:middle], batch[middle:]
     return RetainResult.merged(bank.bank.id, [_store_batch(deps, bank, half) for half in halves])
 
 
-def _is_of_all(error: HindsightError) -> bool:
-    """Return True if every item of the bank would meet this error.
+def _concerns_all_items(error: HindsightError) -> bool:
+    """Return True if every item would fail with this error, as with an outage.
 
-    What is damaged may be no more than a memory that one item repeats.
+    Damage does not count: it may affect only a memory that a single item repeats.
     """
     if isinstance(error, StoreCorruptError):
         return False
@@ -572,7 +594,7 @@ def _is_of_all(error: HindsightError) -> bool:
 
 
 def submission_of(deps: RetainDependencies, bank_id: str, item: Item) -> Submission:
-    """Return the submission of a text; a document with a random id is known by its content.
+    """Return the submission of a text; a document with a random id is recognised by its content.
 
     Raises:
         InvalidInputError: an argument cannot be used; the message says which and why.
@@ -582,31 +604,31 @@ def submission_of(deps: RetainDependencies, bank_id: str, item: Item) -> Submiss
     return recognised(deps.graph, bank_id, submission) if has_random_id(item) else submission
 
 
-def as_item(given: object, index: int) -> Item:
-    """Return the `index`th of the items given as an `Item`; raise `InvalidInputError`."""
-    if isinstance(given, Item):
-        return given
-    if isinstance(given, str):
-        return Item(given)
-    if (document := foreign_item(given)) is not None:
+def as_item(value: object, index: int) -> Item:
+    """Convert the `index`th item of a caller to an `Item`; raise `InvalidInputError`."""
+    if isinstance(value, Item):
+        return value
+    if isinstance(value, str):
+        return Item(value)
+    if (document := foreign_item(value)) is not None:
         return document
-    if isinstance(given, Mapping):
-        if unknown := sorted(set(given) - _ITEM_FIELDS):
+    if isinstance(value, Mapping):
+        if unknown := sorted(set(value) - _ITEM_FIELDS):
             raise InvalidInputError(
                 f"unknown fields {unknown} in items[{index}]; the fields are {sorted(_ITEM_FIELDS)}"
             )
-        if "content" not in given:
+        if "content" not in value:
             raise InvalidInputError(f"items[{index}] has no 'content'; give the text to retain")
-        return Item(**given)
+        return Item(**value)
     raise InvalidInputError(
-        f"items[{index}] is {validation.shown(given)}; give a text, an Item, a mapping, "
+        f"items[{index}] is {validation.shown(value)}; give a text, an Item, a mapping, "
         "or a LangChain or LlamaIndex document"
     )
 
 
 @contextmanager
 def reporting(progress: bool | Progress | None, total: int | None) -> Iterator[Progress]:
-    """Give a function that shows progress: a bar, the caller's own, or none."""
+    """Yield a function that reports progress: with a bar, to the caller's function, or nowhere."""
     if callable(progress):
         yield progress
     elif progress:

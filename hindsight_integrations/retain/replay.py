@@ -58,7 +58,7 @@ def as_continuation(deps: RetainDependencies, bank_id: str, submission: Submissi
     pieces = [
         _Piece(text, turn, number)
         for number, turn in enumerate(turns)
-        for text in deps.pieces(turn.text)
+        for text in deps.chunk_texts(turn.text)
     ]
     times = _times(deps, bank_id, pieces, submission.stamp)
     shared = Counter({document_id: len(of_document) for document_id, of_document in times.items()})

@@ -45,7 +45,7 @@ _OLD_THEN_NEW = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _RENAMING = re.compile(r"\b(?:re-?nam|rebrand)(?:ed|es|ing|e)?\s(?:the\s)?\W*\Z", re.IGNORECASE)
-_INTO = re.compile(r"\W* (?:to|as|into) (?:the )?\W*")
+_RENAMED_TO = re.compile(r"\W* (?:to|as|into) (?:the )?\W*")
 _BRACKET = re.compile(r" \(\W?")
 _NAME_GOES_ON = re.compile(r" [^\W\d_]*[A-Z]|['’-]\w")
 _NAME_CAME_BEFORE = re.compile(r"[A-Z]\w* \Z")
@@ -59,13 +59,13 @@ _SPEAKS_OF_NAMES = re.compile(
 _OF_FORMER_TIMES = re.compile(
     r"\b(?:formerly|previously|originally|once|früher|ehemals|anciennement|antes)\b", re.IGNORECASE
 )
-_STATES = re.compile(
+_PREDICATE = re.compile(
     r"\s (?:is|are|was|were|has|have|had|got|goes|used|changed|heißt|s['’]appelle|ahora)\b"
     r"|, \s (?:is|are|was|were|has|have|had|got|goes|changed)\b",
     re.VERBOSE | re.IGNORECASE,
 )
 """Begins the predicate of a clause, whose subject the first name has to be."""
-_OF_SEVERAL = re.compile(r"\W*(?:are|were|have)\b", re.IGNORECASE)
+_PLURAL_PREDICATE = re.compile(r"\W*(?:are|were|have)\b", re.IGNORECASE)
 _CLAUSE = re.compile(
     r"(?:[;:!?()\[\]\n\"“”—–]|,\s|\s-\s|\b(?:that|but|so|because|since|as|when|while|whereas|though"
     r"|although)\s|\b(?-i:[a-z])\w*,?\s(?:and|or)\s)",
@@ -93,7 +93,7 @@ _CONTEXT = 200
 
 
 def aliases_stated(text: str, mentions: Sequence[Mention]) -> list[tuple[str, str]]:
-    """Return pairs of a new and an old name that the text says to be the same thing's.
+    """Return pairs of a new and an old name that the text states to be the same thing's.
 
     The first of the two must be what the statement is of: "the wife of Karl goes by Ines" names
     the wife. Names of different kinds are never paired.
@@ -106,51 +106,55 @@ def aliases_stated(text: str, mentions: Sequence[Mention]) -> list[tuple[str, st
     spans = sorted(
         {(start, start + len(name)) for name in by_name if (start := find_name(text, name)) >= 0}
     )
-    stated: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for (start, end), (next_start, next_end) in pairwise(spans):
         first, second, gap = text[start:end], text[next_start:next_end], text[end:next_start]
         if _NAME_GOES_ON.match(text, next_end) or _NAME_CAME_BEFORE.search(text, 0, start):
             continue  # parts of longer names
-        one, other = by_name[first], by_name[second]
-        before = text[max(0, start - _CONTEXT) : start]
+        first_mention, second_mention = by_name[first], by_name[second]
+        preceding = text[max(0, start - _CONTEXT) : start]
         if _NEW_THEN_OLD.fullmatch(gap):
             pair = (first, second)
         elif _OLD_THEN_NEW.fullmatch(gap):
             pair = (second, first)
         else:
-            if (_INTO.fullmatch(gap) and _RENAMING.search(text, 0, start)) or (
+            if (_RENAMED_TO.fullmatch(gap) and _RENAMING.search(text, 0, start)) or (
                 _BRACKET.fullmatch(gap) and acronym(parse(first).norm) == parse(second).norm
             ):
-                stated.append((second, first))
+                pairs.append((second, first))
             continue
-        if _is_of(before, gap, one) and _may_be_one(one, other, gap):
-            stated.append(pair)
-    return stated
+        if _applies_to_first(preceding, gap, first_mention) and _kinds_allow_alias(
+            first_mention, second_mention, gap
+        ):
+            pairs.append(pair)
+    return pairs
 
 
-def _is_of(before: str, gap: str, mention: Mention) -> bool:
-    """Return True if what a gap states is a statement of the name before it.
+def _applies_to_first(preceding: str, gap: str, mention: Mention) -> bool:
+    """Return True if the statement in the gap between two names is about the first one.
 
     Args:
-        before: the text before the name.
+        preceding: the text before the name.
         gap: the text after it, up to the other name.
         mention: the name.
     """
-    if _STATES.match(gap):
-        return _is_subject(before, gap)
-    if gap.startswith(" (") or not _NOUN_AND_PREPOSITION.search(before):
+    if _PREDICATE.match(gap):
+        return _is_subject(preceding, gap)
+    if gap.startswith(" (") or not _NOUN_AND_PREPOSITION.search(preceding):
         return True
     return not _is_person(mention) and _OF_FORMER_TIMES.search(gap) is not None
 
 
-def _is_subject(before: str, gap: str) -> bool:
-    """Return True if a name with this text before it is the head of the subject of its clause."""
-    before = before[max(sentence_ends(before)[:-1], default=0) :]
+def _is_subject(preceding: str, gap: str) -> bool:
+    """Return True if a name after this text is the head of its clause's subject."""
+    preceding = preceding[max(sentence_ends(preceding)[:-1], default=0) :]
     if gap.startswith(","):
-        before = before.rstrip().removesuffix(",") + " "  # "the CEO of our client, Acme, is now"
-    begins = [match.end() for match in _CLAUSE.finditer(before)]
-    words = before[begins[-1] if begins else 0 :].lstrip()
-    if _OF_SEVERAL.match(gap) and before.endswith((" and ", " & ", ", ")):
+        preceding = (
+            preceding.rstrip().removesuffix(",") + " "
+        )  # "the CEO of our client, Acme, is now"
+    clause_starts = [match.end() for match in _CLAUSE.finditer(preceding)]
+    words = preceding[clause_starts[-1] if clause_starts else 0 :].lstrip()
+    if _PLURAL_PREDICATE.match(gap) and preceding.endswith((" and ", " & ", ", ")):
         return False
     if _REPORTED.match(words):
         return True
@@ -159,28 +163,30 @@ def _is_subject(before: str, gap: str) -> bool:
     if not modifiers:
         return True
     owner, *others = modifiers
-    owns = owner in _WORDS["determiners"] or (others and owner.endswith(("'s", "’s")))
-    if not owns or len(modifiers) > _MOST_MODIFIERS:
+    has_owner = owner in _WORDS["determiners"] or (others and owner.endswith(("'s", "’s")))
+    if not has_owner or len(modifiers) > _MOST_MODIFIERS:
         return False
     return not any(word in _NO_MODIFIERS or word.endswith(_VERBAL) for word in others)
 
 
-def _may_be_one(one: Mention, other: Mention, gap: str) -> bool:
-    """Return True unless the kinds of two names speak against what a gap says of them.
+def _kinds_allow_alias(first: Mention, second: Mention, gap: str) -> bool:
+    """Return True unless the kinds of two names contradict an alias.
 
     Where it does not speak of names, two persons must share a word: "Ana Ruiz, formerly Acme",
     "Ben is now Ana".
     """
-    kinds = {one.kind, other.kind} - {"concept"}
-    persons = [_is_person(mention) for mention in (one, other)]
+    kinds = {first.kind, second.kind} - {"concept"}
+    persons = [_is_person(mention) for mention in (first, second)]
     if any(persons):
-        words, others = parse(one.name).words, parse(other.name).words
-        if any(map(_is_firm, (one, other))):
+        first_words, second_words = parse(first.name).words, parse(second.name).words
+        if any(map(_is_organization, (first, second))):
             return False
-        if min(len(words), len(others)) > 1 and words[0] == others[0]:
+        if min(len(first_words), len(second_words)) > 1 and first_words[0] == second_words[0]:
             return True  # a label of one may be wrong: "Ana Ruiz is now Ana Berg"
-        told = _SPEAKS_OF_NAMES.search(gap) is not None or not set(words).isdisjoint(others)
-        return told and not kinds - {"person"}
+        supports = _SPEAKS_OF_NAMES.search(gap) is not None or not set(first_words).isdisjoint(
+            second_words
+        )
+        return supports and not kinds - {"person"}
     return _SPEAKS_OF_NAMES.search(gap) is not None or not kinds >= {"place", "organization"}
 
 
@@ -188,11 +194,11 @@ def _is_person(mention: Mention) -> bool:
     """Return True for a person's name, by its kind, its title or its given name."""
     name = parse(mention.name)
     by_name = mention.kind == "concept" and (name.title or is_first_name(name.words[0]))
-    return mention.kind == "person" or (bool(by_name) and not _is_firm(mention))
+    return mention.kind == "person" or (bool(by_name) and not _is_organization(mention))
 
 
-def _is_firm(mention: Mention) -> bool:
-    """Return True for a name that ends as those of organisations do: "Bell Logistics"."""
+def _is_organization(mention: Mention) -> bool:
+    """Return True for a name with a final word of organisations: "Bell Logistics"."""
     words = parse(mention.name).norm.split()
     return len(words) > 1 and words[-1] in _WORDS["organization_words"]
 
@@ -228,7 +234,7 @@ _KIN_OR_ROLE = re.compile(r"(?:[a-z]+ )?")
 
 
 def names_denied(text: str, names: Sequence[str]) -> Iterator[str]:
-    """Yield the names that the text says not to be those of somebody else it speaks of.
+    """Yield the names that the text says are not another person's in it.
 
     "He is not my uncle Bob" denies Bob; "He is not Bob's uncle" does not.
     """
@@ -236,11 +242,11 @@ def names_denied(text: str, names: Sequence[str]) -> Iterator[str]:
     for denial in _IS_NOT.finditer(text):
         role = _KIN_OR_ROLE.match(text, denial.end())
         starts = {denial.end(), role.end() if role else denial.end()}
-        denied = (n for n in longest if n and any(_names(text, start, n) for start in starts))
+        denied = (n for n in longest if n and any(_has_name_at(text, start, n) for start in starts))
         yield from islice(denied, 1)
 
 
-def _names(text: str, start: int, name: str) -> bool:
+def _has_name_at(text: str, start: int, name: str) -> bool:
     """Return True if the text has this name at an offset, and not its possessive."""
     after = text[start + len(name) : start + len(name) + 1]
     return text.startswith(name, start) and not (_in_word(after) or after in ("'", "’"))

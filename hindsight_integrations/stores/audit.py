@@ -19,23 +19,24 @@ from hindsight_integrations.stores.base import (
 )
 
 MEMORY, DOCUMENT, ENTITY, MODEL = "memory", "document", "entity", "mental model"
-"""Kinds of what an entry is on."""
+"""Kinds of audited objects."""
 
 
 REASONED = frozenset(("update", "invalidate", "restore", "delete"))
-"""Actions whose reason somebody gave; those of conclusions drawn again quote memories."""
+"""Actions whose reasons are given by users. Reasons of rewritten conclusions may quote memories, so
+they are not audited."""
 
 
-def audit_of(changes: ChangeSet, gone: Iterable[str]) -> tuple[AuditEntry, ...]:
-    """Return the entries of a change set: those it carries, or those that follow from it.
+def audit_of(changes: ChangeSet, removed_ids: Iterable[str]) -> tuple[AuditEntry, ...]:
+    """Return the audit entries of a change set: those it carries, or derived ones.
 
     Args:
-        changes: as applied.
-        gone: ids of the memories that were removed.
+        changes: the change set, as applied.
+        removed_ids: ids of the memories that were removed.
     """
     if changes.audit is not None:
         return changes.audit
-    return (*_removals(changes, gone), *_writings(changes), *_corrections(changes))
+    return (*_removals(changes, removed_ids), *_writings(changes), *_corrections(changes))
 
 
 def _entry(changes: ChangeSet, action: str, kind: str, id: str, other: str = "") -> AuditEntry:
@@ -43,12 +44,12 @@ def _entry(changes: ChangeSet, action: str, kind: str, id: str, other: str = "")
     return AuditEntry(utc_now(), action, kind, id, actor, reason, other=other or None)
 
 
-def _removals(changes: ChangeSet, gone: Iterable[str]) -> Iterator[AuditEntry]:
+def _removals(changes: ChangeSet, removed_ids: Iterable[str]) -> Iterator[AuditEntry]:
     stored_again = {document.id for document in changes.documents}
     for id in changes.remove_documents:
         if id not in stored_again:
             yield _entry(changes, "delete", DOCUMENT, id)
-    for id in gone:
+    for id in removed_ids:
         yield _entry(changes, "delete", MEMORY, id)
 
 
@@ -59,19 +60,23 @@ def _writings(changes: ChangeSet) -> Iterator[AuditEntry]:
         yield replace(_entry(changes, action, DOCUMENT, document.id), reason=None)
     for record in changes.memories:
         yield _entry(changes, "create", MEMORY, record.memory.id)
-    told = {change.memory_id for change in changes.history if change.of_model}
+    model_ids_with_history = {change.memory_id for change in changes.history if change.of_model}
     removes = changes.remove_memories or changes.remove_documents
     for model in changes.mental_models:
-        if model.id not in told:  # a text that quoted what is removed was composed again
+        if (
+            model.id not in model_ids_with_history
+        ):  # a text that quoted what is removed was composed again
             yield _entry(changes, "rewrite" if removes else "create", MODEL, model.id)
 
 
 def _corrections(changes: ChangeSet) -> Iterator[AuditEntry]:
     for edit in changes.entity_edits:
         yield _edited(changes, edit)
-    stated = (change for change in changes.history if change.field not in (CITED, CITED_MODEL))
-    for (id, of_model, action, reason), group in groupby(stated, _occasion):
-        given = tuple(dict.fromkeys(change.field for change in group))
+    content_changes = (
+        change for change in changes.history if change.field not in (CITED, CITED_MODEL)
+    )
+    for (id, of_model, action, reason), group in groupby(content_changes, _occasion):
+        fields = tuple(dict.fromkeys(change.field for change in group))
         yield AuditEntry(
             at=utc_now(),
             action=action,
@@ -79,7 +84,7 @@ def _corrections(changes: ChangeSet) -> Iterator[AuditEntry]:
             id=id,
             actor=changes.acting.actor,
             reason=(reason if action in REASONED else None) or changes.acting.reason,
-            fields=given,
+            fields=fields,
         )
 
 

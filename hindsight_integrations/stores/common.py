@@ -107,18 +107,18 @@ def check_unchanged(changes: ChangeSet, fingerprints: Mapping[str, str], version
         )
 
 
-def check_records(bank_id: str, given: Mapping[str, bool], stored: Mapping[str, bool]) -> None:
+def check_records(bank_id: str, records: Mapping[str, bool], stored: Mapping[str, bool]) -> None:
     """Check that no retained document takes the place of a conversation's record, or the reverse.
 
     Args:
         bank_id: the bank.
-        given: id to `Document.is_record` of the documents to store.
+        records: id to `Document.is_record` of the documents to store.
         stored: the same of those of them that exist.
 
     Raises:
         ConflictError: one does.
     """
-    for id, is_record in given.items():
+    for id, is_record in records.items():
         if stored.get(id, is_record) == is_record:
             continue
         if is_record:
@@ -593,21 +593,21 @@ def text_left(texts: Iterable[str]) -> str:
 
 
 def histories_to_forget(
-    leaving: Iterable[str],
-    given: Sequence[str],
+    removed_ids: Iterable[str],
+    not_derived: Sequence[str],
     models: Iterable[MentalModel],
     citing: Callable[[Sequence[str]], Mapping[str, Iterable[str]]],
     cited_once: Callable[[Sequence[str], str], Iterable[str]],
 ) -> tuple[set[str], set[str]]:
-    """Find whose history goes with removed memories, because it may quote them.
+    """Find the histories to remove together with memories, because they may quote these.
 
-    That is their own, and that of all conclusions and mental models which cite them or ever did,
-    directly or through others. A derived conclusion says no more than what it cites, so where it
-    goes, no other history does.
+    These are the histories of the memories, and of all conclusions and mental models that cite them
+    or have cited them, directly or through others. If only a derived conclusion is removed, no
+    other history is: it says no more than its sources.
 
     Args:
-        leaving: ids of the memories to remove.
-        given: those of them that are not `derived`.
+        removed_ids: ids of the memories to remove.
+        not_derived: those of them that are not `derived`.
         models: all mental models of the bank.
         citing: memory ids to the conclusions that cite each (`CONCLUSIONS_CITING`).
         cited_once: memory ids and a field (`CITED` or `CITED_MODEL`) to the `old` values that
@@ -617,14 +617,14 @@ def histories_to_forget(
         Ids of memories and ids of mental models.
     """
     models = list(models)
-    further = {*given, *(id for ids in citing(given).values() for id in ids)}
-    memories, forgotten_models = {*leaving, *further}, set[str]()
-    while further:
-        ids = sorted(further)
+    to_follow = {*not_derived, *(id for ids in citing(not_derived).values() for id in ids)}
+    memories, forgotten_models = {*removed_ids, *to_follow}, set[str]()
+    while to_follow:
+        ids = sorted(to_follow)
         forgotten_models.update(cited_once(ids, CITED_MODEL))
-        forgotten_models.update(m.id for m in models if not further.isdisjoint(m.sources))
-        further = set(cited_once(ids, CITED)) - memories
-        memories |= further
+        forgotten_models.update(m.id for m in models if not to_follow.isdisjoint(m.sources))
+        to_follow = set(cited_once(ids, CITED)) - memories
+        memories |= to_follow
     return memories, forgotten_models
 
 

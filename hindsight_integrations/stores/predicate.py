@@ -46,7 +46,7 @@ def passes(record: MemoryRecord, filter: MemoryFilter, names: Sequence[str] = ()
     tags = [tag in memory.tags for tag in filter.tags]
     return (
         (filter.now is None or memory.expires_at is None or memory.expires_at > filter.now)
-        and _is_known(memory, filter)
+        and _is_valid_for(memory, filter)
         and (filter.types is None or memory.type in filter.types)
         and (not tags or (any(tags) if filter.tags_match == "any" else all(tags)))
         and filter.scope in (None, memory.scope)
@@ -68,23 +68,23 @@ def times_in(memory: Memory, window: TimeSpan) -> list[TimeRow]:
 
 
 def _names_time_in(memory: Memory, window: TimeSpan) -> bool:
-    """Return True for a time that the text names, or if it names none, for that of mention."""
+    """Return True if a time that the text names, or else that of saying, is in a window."""
     return any(row.ordinal or not memory.occurred for row in times_in(memory, window))
 
 
-def _is_known(memory: Memory, filter: MemoryFilter) -> bool:
-    """Return True if the memory is as valid, at the time asked for, as the filter wants it."""
-    gone, ends = memory.invalidated_at, memory.expires_at
-    if filter.only_invalid and gone is None:
+def _is_valid_for(memory: Memory, filter: MemoryFilter) -> bool:
+    """Return True if the memory is valid at the filter's time, as far as the filter asks."""
+    invalidated_at, expires_at = memory.invalidated_at, memory.expires_at
+    if filter.only_invalid and invalidated_at is None:
         return False
-    if filter.expired_by and (ends is None or ends > filter.expired_by):
+    if filter.expired_by and (expires_at is None or expires_at > filter.expired_by):
         return False
     if filter.as_of is None:
-        return filter.include_invalid or gone is None
-    said = memory.mentioned_at <= filter.as_of
+        return filter.include_invalid or invalidated_at is None
+    was_said = memory.mentioned_at <= filter.as_of
     if filter.include_invalid:
-        return said or gone is not None
-    return said and (gone is None or gone > filter.as_of)
+        return was_said or invalidated_at is not None
+    return was_said and (invalidated_at is None or invalidated_at > filter.as_of)
 
 
 def _meets(memory: Memory, names: Sequence[str], test: Test) -> bool:

@@ -43,7 +43,7 @@ def test_what_the_batch_did_not_reach_waits_for_the_next_opening(
     error = KeyboardInterrupt()
     leaving = threading.Thread(target=memory.__exit__, args=(type(error), error, None))
     leaving.start()
-    while not memory.runtime.worker.is_leaving:
+    while not memory.runtime.worker.is_aborting:
         leaving.join(0.01)
     go.set()
     leaving.join(30)

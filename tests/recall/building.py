@@ -68,25 +68,25 @@ def candidate(
 def pool_of(
     memories: Sequence[Candidate],
     *,
-    around: Sequence[Sequence[int]] | None = None,
+    neighbours: Sequence[Sequence[int]] | None = None,
     fused: Sequence[float] | None = None,
     stats: LexemeStats | None = None,
     named: Sequence[str] = (),
 ) -> Pool:
-    """A pool in which nothing stands beside anything, unless `around` says so."""
+    """A pool in which nothing stands beside anything, unless `neighbours` says so."""
     alone = np.full((len(memories), 4), -1)
     return Pool(
         memories=Candidates(memories),
         fused=np.zeros(len(memories)) if fused is None else np.array(fused, dtype=np.float64),
         arms={},
-        around=(alone if around is None else np.array(around)).astype(np.intp),
+        neighbours=(alone if neighbours is None else np.array(neighbours)).astype(np.intp),
         stats=stats or LexemeStats(len(memories), 1.0, {}),
-        named=frozenset(f"id-{name}" for name in named),
+        query_entity_ids=frozenset(f"id-{name}" for name in named),
     )
 
 
 def in_a_row(count: int) -> list[list[int]]:
-    """`Pool.around` of one conversation: two before, one before, one after, two after."""
+    """`Pool.neighbours` of one conversation: two before, one before, one after, two after."""
     return [
         [index + offset if 0 <= index + offset < count else -1 for offset in (-2, -1, 1, 2)]
         for index in range(count)
@@ -134,7 +134,7 @@ def bank_search(
         bank=BANK,
         question=asked or question(),
         filter=filter,
-        depth=Depth(hits=hits, nodes=nodes, pool=pool, whole=whole, head=10),
+        depth=Depth(hits=hits, nodes=nodes, pool=pool, whole_bank=whole, head=10),
         stats=stats or LexemeStats(10, 1.0, {}),
     )
 

@@ -320,9 +320,9 @@ class People:
             surroundings=self.surroundings,
         )
         if near is not None:
-            search = replace(search, near=lambda: near)
-            begun = entity.begin(search, names)
-            search = replace(search, around=lambda: begun)
+            search = replace(search, index_hits=lambda: near)
+            begun = entity.prefetch_surroundings(search, names)
+            search = replace(search, surroundings=lambda: begun)
         return entity.search(search, names, similar)
 
 
@@ -366,7 +366,9 @@ def test_names_lead_on_where_the_index_fails() -> None:
 
     store = People({"a": "XY", "b": "Y"})
     search = bank_search(surroundings=store.surroundings)
-    found = entity.begin(replace(search, near=fails), [Entity("X", "bank", "X")])
+    found = entity.prefetch_surroundings(
+        replace(search, index_hits=fails), [Entity("X", "bank", "X")]
+    )
     assert [*found.postings] == ["X"]
 
 

@@ -17,7 +17,7 @@ NOTHING = np.zeros(5)
 
 def talk(*speakers: str | None) -> Pool:
     memories = [candidate(str(n), speaker=speaker) for n, speaker in enumerate(speakers)]
-    return pool_of(memories, around=in_a_row(len(memories)))
+    return pool_of(memories, neighbours=in_a_row(len(memories)))
 
 
 # Neighbours
@@ -242,7 +242,7 @@ def test_other_questions_do_not_ask_the_agent(asked: str) -> None:
 
 def dialogue(*turns: tuple[str, str]) -> Pool:
     memories = [candidate(str(n), speaker=who, text=text) for n, (who, text) in enumerate(turns)]
-    return pool_of(memories, around=in_a_row(len(memories)))
+    return pool_of(memories, neighbours=in_a_row(len(memories)))
 
 
 def test_a_reply_counts_by_the_square_of_what_the_question_before_has_in_common() -> None:

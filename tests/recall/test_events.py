@@ -8,7 +8,12 @@ import pytest
 
 from hindsight_integrations.models import Precision, TimeSpan
 from hindsight_integrations.nlp.time import EventAnchor
-from hindsight_integrations.recall.arms.temporal import ResolvedEvent, happened, resolve, without
+from hindsight_integrations.recall.arms.temporal import (
+    ResolvedEvent,
+    event_time,
+    resolve_event,
+    without_event_clauses,
+)
 from hindsight_integrations.recall.base import Question
 from hindsight_integrations.stores.base import Candidate, LexemeStats, TextHit
 from tests.recall.building import (
@@ -44,7 +49,7 @@ def told(
         "text_search": lambda *_: [TextHit(m.id, ("move",)) for m in memories],
         "read": lambda bank, kind, ids: {id: known[id] for id in ids},
     }
-    return resolve(bank_search(hits=40, index=index, **graph), anchor, lambda text: event)
+    return resolve_event(bank_search(hits=40, index=index, **graph), anchor, lambda text: event)
 
 
 def test_an_event_is_told_by_what_is_near_enough_to_it() -> None:
@@ -109,18 +114,21 @@ def test_a_long_text_is_shortened_to_sixty_characters() -> None:
 def test_it_happened_at_the_most_exact_time_named_or_when_it_was_said() -> None:
     month = TimeSpan(NOON - 10 * DAY, NOON + 20 * DAY, Precision.MONTH)
     hour = TimeSpan(NOON, NOON + DAY / 24, Precision.RANGE)
-    assert happened(candidate("0", occurred=[month, TODAY, hour])) == TODAY
-    assert happened(candidate("0", occurred=[hour])) == TODAY
-    assert happened(candidate("0", at=NOON - DAY)) == TimeSpan.of_day(NOON - DAY)
+    assert event_time(candidate("0", occurred=[month, TODAY, hour])) == TODAY
+    assert event_time(candidate("0", occurred=[hour])) == TODAY
+    assert event_time(candidate("0", at=NOON - DAY)) == TimeSpan.of_day(NOON - DAY)
     earlier = TimeSpan.of_day(NOON - DAY)
-    assert happened(candidate("0", occurred=[TODAY, earlier])) == earlier
+    assert event_time(candidate("0", occurred=[TODAY, earlier])) == earlier
 
 
 def test_clauses_that_only_tell_the_time_are_taken_out() -> None:
     asked = "Which room was it before Ana moved?"
-    assert without(asked, [MOVED]) == "Which room was it ?"
+    assert without_event_clauses(asked, [MOVED]) == "Which room was it ?"
     during = EventAnchor("during", "the move", None, "during the move")
-    assert without("What broke during the move?", [during]) == "What broke during the move?"
+    assert (
+        without_event_clauses("What broke during the move?", [during])
+        == "What broke during the move?"
+    )
     later = EventAnchor("after", "the move", DAY, "a day after the move")
-    assert without("What broke a day after the move?", [later]) == "What broke ?"
-    assert without("before Ana moved", [MOVED]) == "before Ana moved"
+    assert without_event_clauses("What broke a day after the move?", [later]) == "What broke ?"
+    assert without_event_clauses("before Ana moved", [MOVED]) == "before Ana moved"

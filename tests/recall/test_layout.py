@@ -8,7 +8,7 @@ import pytest
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.models import Bank
-from hindsight_integrations.recall.layout import KEPT, Layout, LayoutCache
+from hindsight_integrations.recall.layout import MAX_LAYOUTS, Layout, LayoutCache
 from hindsight_integrations.stores.base import EmbedderIdentity, Place, StoredBank
 from hindsight_integrations.timespan import as_utc
 
@@ -63,7 +63,7 @@ def test_a_big_bank_is_not_read_again_until_it_changes() -> None:
 
 def test_banks_that_were_not_read_for_long_are_forgotten() -> None:
     cache, store = LayoutCache(), Numbered(1)
-    for number in range(KEPT + 1):
+    for number in range(MAX_LAYOUTS + 1):
         read(cache, store, bank(key=str(number)), 10)
     read(cache, store, bank(key="1"), 10)
     assert store.asked[-1] == (0, 10)
@@ -74,8 +74,8 @@ def test_banks_that_were_not_read_for_long_are_forgotten() -> None:
 def test_expired_memories_are_counted_beside_others_and_left_out() -> None:
     gone = NOW - timedelta(days=1)
     layout = Layout().extended([place(0), place(1, expires=gone), place(2), place(3, None)])
-    assert layout.alive(NOW) == ["m0", "m2", "m3"]
-    assert layout.alive(None) == ["m0", "m1", "m2", "m3"]
+    assert layout.unexpired_ids(NOW) == ["m0", "m2", "m3"]
+    assert layout.unexpired_ids(None) == ["m0", "m1", "m2", "m3"]
     assert [*map(tuple, layout.neighbours(["m0", "m3"], 2, NOW))] == [("m0", "m2", 2)]
     assert [each.offset for each in layout.neighbours(["m0"], 2, None)] == [1, 2]
 

@@ -12,7 +12,7 @@ from hindsight_integrations.models import Chunk, Entity, Memory, Source
 from hindsight_integrations.recall.entity_notes import describe, entity_notes
 from hindsight_integrations.recall.packing import (
     Packed,
-    fill,
+    fitting_chunks,
     pack,
     source_chunks,
 )
@@ -114,9 +114,9 @@ def chunk(id: str, words: int) -> Chunk:
 def test_chunks_fill_a_budget_in_order_each_once() -> None:
     chunks = [chunk("0", 3), chunk("1", 9), chunk("0", 3), chunk("2", 2)]
     # 3 + 1 and 2 + 1, each with its break.
-    assert [taken.id for taken in fill(chunks, 7, count)] == ["0", "2"]
-    assert [taken.id for taken in fill(chunks, 6, count)] == ["0"]
-    assert [taken.id for taken in fill(chunks, 17, count)] == ["0", "1", "2"]
+    assert [taken.id for taken in fitting_chunks(chunks, 7, count)] == ["0", "2"]
+    assert [taken.id for taken in fitting_chunks(chunks, 6, count)] == ["0"]
+    assert [taken.id for taken in fitting_chunks(chunks, 17, count)] == ["0", "1", "2"]
 
 
 # Notes

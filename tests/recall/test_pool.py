@@ -109,7 +109,7 @@ def test_the_best_fused_come_first_and_then_their_neighbours() -> None:
         ArmScore(Arm.KEYWORD, 1, 1.0, "found"),
     )
     assert 2 not in pool.arms
-    assert pool.named == {"id-X"}
+    assert pool.query_entity_ids == {"id-X"}
     assert pool.stats == LexemeStats(7, 2.0, {"cat": 3})
 
 
@@ -117,9 +117,9 @@ def test_each_knows_where_its_neighbours_are() -> None:
     pool = gathered(Conversation(3), {Arm.SEMANTIC: hits(1)}, admit_all=False)
     assert ids(pool) == ["001", "000", "002"]
     # Of the neighbours too is known who stands beside them, on the side looked at.
-    assert pool.around.tolist() == [[-1, 1, 2, -1], [-1, -1, 0, -1], [-1, 0, -1, -1]]
+    assert pool.neighbours.tolist() == [[-1, 1, 2, -1], [-1, -1, 0, -1], [-1, 0, -1, -1]]
     pool = gathered(Conversation(3), {Arm.SEMANTIC: hits(0)}, admit_all=False)
-    assert pool.around.tolist() == [[-1, -1, 1, 2], [-1, 0, -1, -1], [0, -1, -1, -1]]
+    assert pool.neighbours.tolist() == [[-1, -1, 1, 2], [-1, 0, -1, -1], [0, -1, -1, -1]]
 
 
 def test_neighbours_that_are_not_read_in_time_are_done_without() -> None:
@@ -132,7 +132,7 @@ def test_neighbours_that_are_not_read_in_time_are_done_without() -> None:
     failures: list[Failure] = []
     pool = gathered(Slow(9), {Arm.SEMANTIC: hits(4, 5)}, admit_all=False, failures=failures)
     assert ids(pool) == ["004", "005"]
-    assert pool.around.tolist() == [[-1] * 4] * 2
+    assert pool.neighbours.tolist() == [[-1] * 4] * 2
     assert [str(failure) for failure in failures] == [
         "turns beside: StoreUnavailableError: no answer in 5 s"
     ]
@@ -187,14 +187,14 @@ def test_the_temporal_arm_fills_a_quarter_of_the_depth_beside_others() -> None:
 def test_pools_of_several_banks_are_joined() -> None:
     one = pool_of(
         [candidate("0"), candidate("1")],
-        around=[[-1, -1, 1, -1], [-1, 0, -1, -1]],
+        neighbours=[[-1, -1, 1, -1], [-1, 0, -1, -1]],
         fused=[0.1, 0.2],
         stats=LexemeStats(10, 4.0, {"cat": 1, "dog": 2}),
         named=["X"],
     )
     two = pool_of(
         [candidate("0", bank="other"), candidate("1", bank="other")],
-        around=[[-1, -1, 1, -1], [-1, 0, -1, -1]],
+        neighbours=[[-1, -1, 1, -1], [-1, 0, -1, -1]],
         fused=[0.3, 0.4],
         stats=LexemeStats(30, 8.0, {"cat": 5}),
         named=["Y"],
@@ -202,33 +202,33 @@ def test_pools_of_several_banks_are_joined() -> None:
     joined = join([one, two])
     assert [memory.bank_id for memory in joined.memories] == ["bank", "bank", "other", "other"]
     assert joined.fused.tolist() == [0.1, 0.2, 0.3, 0.4]
-    assert joined.around.tolist() == [
+    assert joined.neighbours.tolist() == [
         *([-1, -1, 1, -1], [-1, 0, -1, -1]),
         *([-1, -1, 3, -1], [-1, 2, -1, -1]),
     ]
     # 10 memories of 4 lexemes and 30 of 8: 280 in 40.
     assert joined.stats == LexemeStats(40, 7.0, {"cat": 6, "dog": 2})
-    assert joined.named == {"id-X", "id-Y"}
+    assert joined.query_entity_ids == {"id-X", "id-Y"}
     assert join([one]) is one
     assert len(join([one, two, one]).memories) == 6
-    assert join([one, two, one]).around[4].tolist() == [-1, -1, 5, -1]
-    nothing = pool_of([], around=[], stats=LexemeStats(0, 0.0, {}))
+    assert join([one, two, one]).neighbours[4].tolist() == [-1, -1, 5, -1]
+    nothing = pool_of([], neighbours=[], stats=LexemeStats(0, 0.0, {}))
     assert join([nothing, nothing]).stats.mean_length == 0.0
 
 
 def test_a_larger_budget_looks_further() -> None:
     low, mid, high = (DEPTHS[budget] for budget in get_args(Budget))
     for less, more in ((low, mid), (mid, high)):
-        for measure in ("hits", "nodes", "pool", "whole", "head"):
+        for measure in ("hits", "nodes", "pool", "whole_bank", "head"):
             assert 0 < getattr(less, measure) < getattr(more, measure)
     for depth in (low, mid, high):
         # No arm alone fills the pool, and what is read closely is a part of it.
         assert depth.head < depth.hits * 2 <= depth.pool
-        assert depth.pool <= depth.whole
+        assert depth.pool <= depth.whole_bank
         assert depth.hits < depth.nodes
 
 
 def test_a_bank_that_is_scored_whole_needs_few_hits_to_explain_it() -> None:
     traced = DEPTHS["high"].tracing()
     assert (traced.hits, traced.nodes) == (DEPTHS["low"].hits, DEPTHS["low"].nodes)
-    assert (traced.pool, traced.whole, traced.head) == (600, 3000, 300)
+    assert (traced.pool, traced.whole_bank, traced.head) == (600, 3000, 300)

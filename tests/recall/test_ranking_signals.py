@@ -94,7 +94,7 @@ def test_a_signal_adds_as_many_times_more_as_its_weight_is_raised(weight: str) -
         ]
         + [candidate("passage", entities=["X"], interaction=stored_tokens((9, 9)))]
         + [candidate(f"further {n}", vector=unit(-n / 9)) for n in range(7)],
-        around=[*in_a_row(5), *[[-1] * 4] * 8],
+        neighbours=[*in_a_row(5), *[[-1] * 4] * 8],
         stats=LexemeStats(9, 1.0, {"cat": 2, "x": 1}),
     )
     tokens = asked_tokens(*[(id, {id: 1.0}) for id in (1, 2, 9)])
@@ -255,7 +255,7 @@ def talk() -> Pool:
             candidate("3", speaker="B", vector=unit(0.0)),
             candidate("4", speaker="A", vector=unit(0.0)),
         ],
-        around=in_a_row(5),
+        neighbours=in_a_row(5),
         stats=LexemeStats(5, 1.0, {"cat": 1}),
     )
 
@@ -369,7 +369,7 @@ def two_sessions(*more: Candidate) -> Pool:
     alone = [[-1] * 4] * (len(more) + 2)
     return pool_of(
         [*turns, *more],
-        around=[*in_a_row(3), *alone],
+        neighbours=[*in_a_row(3), *alone],
         stats=LexemeStats(9, 1.0, {"cat": 1}),
     )
 
@@ -409,7 +409,7 @@ def chat(turns: int, own: int) -> Pool:
             )
             for n, speaker in enumerate(said_by)
         ],
-        around=in_a_row(turns),
+        neighbours=in_a_row(turns),
     )
 
 

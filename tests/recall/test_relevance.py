@@ -22,7 +22,7 @@ ODDS = Calibration(
     similarity=2.0,
     size=-0.5,
     intercept=0.25,
-    least=((1, 0.1), (100, 0.3), (1000, 0.45)),
+    minimum_similarity=((1, 0.1), (100, 0.3), (1000, 0.45)),
     hint=0.06,
     unknown_name=0.04,
 )
@@ -59,7 +59,7 @@ def test_the_calibration_of_the_bundled_model() -> None:
     # Half of the pool: 0.916 times the logarithm of that.
     half = BUNDLED.relevance(np.array([3.0, 3.0]), 0.4, 7)[0]
     assert half == pytest.approx(logistic(math.log(found / (1 - found)) - 0.916 * math.log(2)))
-    assert BUNDLED.least == ((1, 0.18), (100, 0.27), (1000, 0.38))
+    assert BUNDLED.minimum_similarity == ((1, 0.18), (100, 0.27), (1000, 0.38))
     assert BUNDLED.hint == BUNDLED.unknown_name == 0.05
 
 

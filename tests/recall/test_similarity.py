@@ -13,7 +13,7 @@ from tests.recall.building import asked_tokens, candidate, pool_of, question, st
 
 pytestmark = pytest.mark.ranking
 
-KNOWS_FROM_A_HALF = Calibration(1.0, 1.0, 0.0, 0.0, least=((1, 0.5),), hint=0.2)
+KNOWS_FROM_A_HALF = Calibration(1.0, 1.0, 0.0, 0.0, minimum_similarity=((1, 0.5),), hint=0.2)
 
 
 def ranked(pool: Pool, *lexemes: str) -> Ranking:
@@ -89,7 +89,9 @@ def test_another_language_than_english_has_to_be_no_more_like_a_big_bank(
     memory = candidate("0", vector=unit(0.1), interaction=stored_tokens((1, 1)))
     pool = pool_of([memory], stats=LexemeStats(1000, 1.0, {}))
     asked = question(text, tokens=asked_tokens((7, {1: 0.8, 2: 0.6})), lexemes=["absent"])
-    calibration = Calibration(1.0, 1.0, 0.0, 0.0, least=((100, 0.4), (1000, 0.6)), hint=0.0)
+    calibration = Calibration(
+        1.0, 1.0, 0.0, 0.0, minimum_similarity=((100, 0.4), (1000, 0.6)), hint=0.0
+    )
     assert rank(pool, asked, 10, DEFAULT_WEIGHTS, calibration).known is known
 
 
@@ -133,5 +135,7 @@ def test_an_unknown_name_takes_more_likeness_in_english(text: str, known: bool) 
     memory = candidate("0", vector=unit(0.1), interaction=stored_tokens((1, 1)))
     pool = pool_of([memory], stats=LexemeStats(100, 1.0, {"nadia": 1}))
     asked = question(text, tokens=asked_tokens((7, {1: 0.8, 2: 0.6})), lexemes=["absent"])
-    calibration = Calibration(1.0, 1.0, 0.0, 0.0, least=((100, 0.4),), hint=0.0, unknown_name=0.1)
+    calibration = Calibration(
+        1.0, 1.0, 0.0, 0.0, minimum_similarity=((100, 0.4),), hint=0.0, unknown_name=0.1
+    )
     assert rank(pool, asked, 10, DEFAULT_WEIGHTS, calibration).known is known

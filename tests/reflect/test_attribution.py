@@ -159,13 +159,13 @@ def test_a_kind_is_what_most_quotes_show_of_the_one_who_says_so(
 def test_three_mentions_are_no_pattern() -> None:
     days = [NOW + timedelta(days=n) for n in range(3)]
     mentions = ["The van has a clutch.", "We sold the van.", "Olaf found the van."]
-    assert kind_of(mentions, days, known=frozenset({"van"})) is GENERAL
+    assert kind_of(mentions, days, topic_terms=frozenset({"van"})) is GENERAL
     people = ["Olaf and Ida were in the van.", "Ida sold the van.", "The van is red."]
-    assert kind_of(people, days, known=frozenset({"van"})) is GENERAL
+    assert kind_of(people, days, topic_terms=frozenset({"van"})) is GENERAL
     often = ["The van stalled.", "The van stalled at noon.", "Then the van stalled."]
-    assert kind_of(often, days, known=frozenset({"van"})) is ObservationKind.PATTERN
+    assert kind_of(often, days, topic_terms=frozenset({"van"})) is ObservationKind.PATTERN
     weekly = ["We wash the van every week.", "The van is always full.", "The van is red."]
-    assert kind_of(weekly, days, known=frozenset({"van"})) is ObservationKind.PATTERN
+    assert kind_of(weekly, days, topic_terms=frozenset({"van"})) is ObservationKind.PATTERN
 
 
 @pytest.mark.parametrize(

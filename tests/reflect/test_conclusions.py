@@ -20,12 +20,12 @@ from hindsight_integrations.reflect.changes.contradictions import change, dated_
 from hindsight_integrations.reflect.clustering import clusters
 from hindsight_integrations.reflect.conclusions import (
     ConclusionUpdate,
-    checked,
-    without_repetitions,
+    validated,
+    without_duplicates,
 )
 from hindsight_integrations.reflect.dependencies import Cluster, Draft, Evidence, Proposals, Removal
 from hindsight_integrations.reflect.observation_text import compose, quote
-from hindsight_integrations.reflect.rules import FEWEST, RuleConsolidator, kind_of
+from hindsight_integrations.reflect.rules import MIN_MEMORIES, RuleConsolidator, kind_of
 from hindsight_integrations.reflect.scoring import (
     RATES,
     RECENT,
@@ -334,7 +334,7 @@ def test_whatever_rules_propose_can_be_stored(texts: list[str]) -> None:
     vectors = {memory.id: np.array([1, 0], np.float32) for memory in facts}
     new = frozenset(vectors)
     matter = Cluster(Bank("b"), "x", facts, new, (), vectors)
-    proposals = checked(matter, RuleConsolidator().propose(matter))
+    proposals = validated(matter, RuleConsolidator().propose(matter))
     assert all(len(draft.evidence) > 1 for draft in proposals.drafts)
     assert proposals.removals == ()
 
@@ -344,7 +344,7 @@ def test_what_a_model_quoted_across_sentences_is_kept_when_it_is_rewritten() -> 
     source = Source(memory_id="1", quote="so? Bob drinks")
     held = replace(fact("c-1", "Bob likes tea."), sources=(source,))
     matter = Cluster(Bank("b"), "tea", (memory,), frozenset({"c-1"}), (held,))
-    (draft,) = checked(matter, RuleConsolidator().propose(matter)).drafts
+    (draft,) = validated(matter, RuleConsolidator().propose(matter)).drafts
     assert draft.rewrites == "c-1"
     assert draft.evidence == (Evidence("1", "so? Bob drinks"),)
     assert "“so? Bob drinks” (20 June 2025)" in draft.text
@@ -380,12 +380,12 @@ DRAFT = Draft("Bob likes tea.", (Evidence("1", "drinks tea"),), "He drinks it.")
 )
 def test_one_flaw_refuses_all_that_is_proposed_of_a_matter(proposals: Proposals) -> None:
     with pytest.raises(ModelError, match="nothing was changed"):
-        checked(a_matter(), proposals)
+        validated(a_matter(), proposals)
 
 
 def test_a_sound_proposal_passes_as_it_is() -> None:
     proposals = Proposals((DRAFT,), (Removal("c", "Bob says otherwise."),))
-    assert checked(a_matter(), proposals) is proposals
+    assert validated(a_matter(), proposals) is proposals
 
 
 # Opinions
@@ -414,7 +414,7 @@ def test_the_more_sceptical_the_slower() -> None:
 
 def test_the_documented_numbers_are_those_of_the_code() -> None:
     page = (Path(__file__).parents[2] / "docs" / "observations.md").read_text(encoding="utf-8")
-    assert f"in at least {FEWEST[Grade.NOUN]} memories" in page
+    assert f"in at least {MIN_MEMORIES[Grade.NOUN]} memories" in page
     assert f"batches of {Settings().consolidation_batch} memories" in page
     assert f"best {SUBSTITUTION_HEAD} and it takes fewer" in page
     rates = [str(RATES[skepticism]) for skepticism in (1, 2, 3, 4)]
@@ -426,9 +426,9 @@ def test_a_matter_may_have_as_many_conclusions_as_memories() -> None:
     facts = tuple(fact(str(n), "Bob drinks tea.") for n in range(30))
     drafts = tuple(replace(DRAFT, evidence=(Evidence(each.id, "tea"),)) for each in facts)
     matter = Cluster(Bank("b"), "tea", facts)
-    assert checked(matter, Proposals(drafts)).drafts == drafts
+    assert validated(matter, Proposals(drafts)).drafts == drafts
     with pytest.raises(ModelError, match="31 conclusions, of at most 30"):
-        checked(matter, Proposals((*drafts, DRAFT)))
+        validated(matter, Proposals((*drafts, DRAFT)))
 
 
 def observed(id: str, *sources: str, derived: bool = True, pinned: bool = False) -> MemoryRecord:
@@ -452,7 +452,7 @@ def test_of_observations_left_with_the_same_memories_the_first_stays() -> None:
         ),
         consolidated=("first", "second"),
     )
-    left = without_repetitions(graph, "b", rewritten)
+    left = without_duplicates(graph, "b", rewritten)
     graph.close()
     kept = [record.memory.id for record in left.records]
     assert kept == ["first", "other", "pinned", "written by a caller"]

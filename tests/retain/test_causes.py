@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from hindsight_integrations.models import TurnKind
-from hindsight_integrations.retain.causes import Told, causes
+from hindsight_integrations.retain.causes import Utterance, causes
 
 
 def linked(*turns: tuple[str, str]) -> list[tuple[int, int]]:
     """Return the pairs of effect and cause; a turn that ends in "?" is a question."""
     told = [
-        Told(text, who, TurnKind.QUESTION if text.endswith("?") else None) for who, text in turns
+        Utterance(text, who, TurnKind.QUESTION if text.endswith("?") else None)
+        for who, text in turns
     ]
     return [(effect, cause) for effect, by in enumerate(causes(told)) for cause in by]
 

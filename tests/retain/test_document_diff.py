@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hindsight_integrations.models import Chunk
 from hindsight_integrations.retain.document_diff import (
     STEP,
-    Plan,
+    ChunkPlan,
     plan_addition,
     plan_replacement,
     plan_window,
@@ -20,14 +20,14 @@ def stored(fingerprints: str) -> list[Chunk]:
     return [Chunk(f"c{i}", "d", i * STEP, f, f) for i, f in enumerate(fingerprints, start=1)]
 
 
-def applied(chunks: list[Chunk], pieces: list[str], plan: Plan) -> list[Chunk]:
+def applied(chunks: list[Chunk], pieces: list[str], plan: ChunkPlan) -> list[Chunk]:
     gone = {chunk.id for chunk in plan.removed}
     new = [Chunk(uuid.uuid4().hex, "d", place, pieces[n], pieces[n]) for n, place in plan.added]
     return sorted([c for c in chunks if c.id not in gone] + new, key=lambda c: c.position)
 
 
 def test_the_same_again_changes_nothing() -> None:
-    assert plan_replacement(stored("abc"), list("abc")) == Plan((), 3, ())
+    assert plan_replacement(stored("abc"), list("abc")) == ChunkPlan((), 3, ())
 
 
 def test_only_the_changed_chunk_is_replaced() -> None:
@@ -44,7 +44,7 @@ def test_an_insertion_moves_nothing() -> None:
 
 def test_addition_takes_only_what_is_not_there() -> None:
     plan = plan_addition(stored("ab"), list("bcd"))
-    assert plan == Plan(((1, 3 * STEP), (2, 4 * STEP)), 1, ())
+    assert plan == ChunkPlan(((1, 3 * STEP), (2, 4 * STEP)), 1, ())
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_addition_takes_only_what_is_not_there() -> None:
 )
 def test_a_window_repeats_the_last_that_is_stored(before: str, window: str, repeated: int) -> None:
     plan = plan_window(stored(before), list(window))
-    assert (plan.kept, plan.removed) == (repeated, ())
+    assert (plan.kept_count, plan.removed) == (repeated, ())
     assert [index for index, _ in plan.added] == list(range(repeated, len(window)))
     last = stored(before)[-1].position if before else 0
     assert all(position > last for _, position in plan.added)

@@ -248,7 +248,7 @@ def test_a_first_name_of_two_without_context_is_neither(notebook: Notebook) -> N
     notebook.retain(person("Maria Kim"))
     resolution = notebook.retain(person("Maria"), NOW + timedelta(days=30))
     assert resolution.decisions[0].relation is None
-    assert dict(resolution.decisions[0].refused).keys() == {"Maria Lopez", "Maria Kim"}
+    assert dict(resolution.decisions[0].rejected).keys() == {"Maria Lopez", "Maria Kim"}
 
 
 def test_a_fuller_name_is_taken_while_the_shorter_is_fresh(notebook: Notebook) -> None:
@@ -292,7 +292,7 @@ def test_a_participant_addressed_by_another_spelling_is_that_person(notebook: No
 def test_two_spellings_in_one_statement_are_two_persons(notebook: Notebook) -> None:
     resolution = notebook.retain(person("Alexander Novak", "Aleksander Novak"))
     assert len(resolution.created) == 2
-    assert resolution.decisions[1].refused == (("Alexander Novak", Gate.TOGETHER),)
+    assert resolution.decisions[1].rejected == (("Alexander Novak", Gate.TOGETHER),)
 
 
 def test_what_was_refused_is_explained(notebook: Notebook) -> None:
@@ -300,7 +300,7 @@ def test_what_was_refused_is_explained(notebook: Notebook) -> None:
     (decision,) = notebook.retain([Mention("Room 102")]).decisions
     assert decision.relation is None
     assert decision.score is None
-    assert decision.refused == (("Room 101", Gate.NUMBERS),)
+    assert decision.rejected == (("Room 101", Gate.NUMBERS),)
 
 
 def test_what_was_merged_is_explained(notebook: Notebook) -> None:

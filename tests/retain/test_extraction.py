@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Entity, MemoryType, Precision
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.retain.causes import Told, causes
+from hindsight_integrations.retain.causes import Utterance, causes
 from hindsight_integrations.retain.extraction import Fact, Mention, Passage, SentenceExtractor
 from tests.bundled import PIPELINE
 
@@ -195,7 +195,7 @@ def test_a_fact_size_of_nothing_is_refused() -> None:
 def test_causes_follow_the_words_that_open_a_statement(
     statements: list[str], expected: list[tuple[int, ...]]
 ) -> None:
-    assert causes([Told(text) for text in statements]) == expected
+    assert causes([Utterance(text) for text in statements]) == expected
 
 
 def test_facts_of_a_passage_are_linked_by_cause() -> None:

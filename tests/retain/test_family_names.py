@@ -140,7 +140,7 @@ def test_who_bears_the_surname_later_in_the_batch_counts() -> None:
     later = ("Then Edwin Firth took over.", ["Edwin Firth"])
     found = resolved(MARGARET, ("Met Firth at noon.", ["Firth"]), later)
     assert found.decisions[1].entity_name == "Firth"
-    assert ("Margaret Firth", Gate.FAMILY) in found.decisions[1].refused
+    assert ("Margaret Firth", Gate.FAMILY) in found.decisions[1].rejected
 
 
 def test_a_speaker_is_not_called_by_the_surname_in_his_own_words() -> None:

@@ -33,7 +33,7 @@ from hindsight_integrations.errors import (
     StoreUnavailableError,
 )
 from hindsight_integrations.stores.chroma import index as chroma_vectors
-from hindsight_integrations.stores.chroma.bank_collection import gone_from, is_shared, keys_of
+from hindsight_integrations.stores.chroma.bank_collection import deleted_count, is_shared, keys_of
 from hindsight_integrations.stores.chroma.client import CHROMA_ERRORS, store_error
 from hindsight_integrations.stores.chroma.index import (
     CROWDED,
@@ -165,7 +165,7 @@ class TestAtServer(VectorIndexContract):
         vectors = unit_vectors(OWN_FROM + 30)
         for index in (one, other):
             index.upsert("a", names(10), vectors[:10])
-        between = {"copied": "_own", "labelled": "_carry", "told": "_rows"}[moment]
+        between = {"copied": "_own_collection", "labelled": "_transfer", "told": "_rows"}[moment]
         place = chroma_vectors if moment == "told" else ServedChromaVectors
         plain, calls = getattr(place, between), []
 
@@ -216,7 +216,7 @@ class TestAtServer(VectorIndexContract):
         def killed(*arguments: object) -> None:
             raise KeyboardInterrupt
 
-        for stop in ("_own", "_carry"):
+        for stop in ("_own_collection", "_transfer"):
             namespace = f"cut{stop}"
             with monkeypatch.context() as patched:
                 patched.setattr(ServedChromaVectors, stop, killed)
@@ -439,7 +439,7 @@ def test_what_is_taken_out_of_a_shared_collection_does_not_gather(
             index.upsert(f"b{bank}", names(half, start), vectors[start : start + half])
     index.upsert("small", names(1, start=3), vectors[3:4])
     shared = [each for each in index._client.collections() if is_shared(each)]
-    assert sum(map(gone_from, shared)) < SHARED_UP_TO
+    assert sum(map(deleted_count, shared)) < SHARED_UP_TO
     assert [key for each in shared for key in keys_of(each)] == ["small"]
     assert index.ids("small") == set(names(4))
     index.close()
@@ -460,7 +460,7 @@ def test_a_collection_of_which_little_is_left_is_made_again(tmp_path: Path) -> N
         written += OWN_FROM
         (own,) = index._client.collections()
         places.append(own.id)
-        gone = max(gone, gone_from(own))
+        gone = max(gone, deleted_count(own))
     assert RENEWED_FROM < gone < RENEWED_FROM + 2 * OWN_FROM
     left = {f"m{n}" for n in range(OWN_FROM - 1, written, OWN_FROM)}
     assert index.ids("a") == left
@@ -474,7 +474,7 @@ def test_a_collection_of_which_little_is_left_is_made_again(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", ["_unlabel", "_note_gone"])
+@pytest.mark.parametrize("stop", ["_unlabel", "_note_deleted"])
 def test_a_collection_that_was_not_quite_made_again_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: str
 ) -> None:
@@ -711,12 +711,12 @@ def test_only_what_changes_is_written_again() -> None:
     index.upsert("a", names(OWN_FROM), vectors)
     index.upsert("a", names(OWN_FROM), 2 * vectors)
     (own,) = index._client.collections()
-    assert gone_from(own) == 0
+    assert deleted_count(own) == 0
     changed = vectors.copy()
     changed[3] = -vectors[3]
     index.upsert("a", names(OWN_FROM), changed)
     (own,) = index._client.collections()
-    assert gone_from(own) == 1
+    assert deleted_count(own) == 1
     assert index.ids("a") == set(names(OWN_FROM))
     assert [row[0][0] for row in index.query_many("a", changed, 1)] == names(OWN_FROM)
     index.close()

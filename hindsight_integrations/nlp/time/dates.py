@@ -83,7 +83,7 @@ _CONTAINED_IN = {
 @DATES.rule("DATE")
 @DATES.rule("ON DATE", only="de es fr")
 def _numeric_date(match: Match) -> When | None:
-    """2023-05-07, with or without a time; 7.5.2023; 5/7/2023, if it is told which is the month."""
+    """Read a date in figures: "2023-05-07", "7.5.2023", "5/7/2023" if its order is known."""
     return numeric_day(match)
 
 
@@ -91,7 +91,7 @@ def _numeric_date(match: Match) -> When | None:
 @DATES.rule("DIGITS IN DIGITS MONTH", only="fr")
 @DATES.rule("MONTH DIGITS [TO DASH UNTIL] DIGITS", "RANK [TO UNTIL] THE? RANK OF MONTH", only="en")
 def _days_of_month(match: Match) -> When | None:
-    """7-9 May, "entre el 7 y el 9 de mayo", May 7 to 9; the last of "slips from 7 to 9 May"."""
+    """Read days of a month: "7-9 May", "entre el 7 y el 9"; the last of "slips from 7 to 9 May"."""
     first, last = match.all(TokenKind.NUMBER, TokenKind.ORDINAL, TokenKind.RANK)
     number = last.value - first.value + 1
     if number < 2:
@@ -123,7 +123,7 @@ def _days_of_month(match: Match) -> When | None:
     only="en",
 )
 def _day_of_month(match: Match) -> When | None:
-    """7 May, "the 7th of May", May 7th, "7. Mai", "7 de mayo", "1er mai"; the year may follow."""
+    """Read a day of a month: "7 May", "May 7th", "7. Mai", "1er mai"; the year may follow."""
     month = match.all(TokenKind.MONTH, TokenKind.MAYBE_MONTH)[0]
     if match.has(TokenKind.DOT) and month is match.tokens[0] and not _abbreviated(month):
         return None
@@ -135,13 +135,13 @@ def _day_of_month(match: Match) -> When | None:
 
 
 def _abbreviated(month: Token) -> bool:
-    """Return True if a dot after the month's name belongs to it, and ends no sentence."""
+    """Return True if a dot after a month's name abbreviates it, and ends no sentence."""
     return month.end - month.start <= _LONGEST_ABBREVIATION
 
 
 @DATES.rule("(?<=[IN SINCE UNTIL FROM])MAYBE_MONTH", "MAYBE_MONTH (?=OF? YEAR)", only="en")
 def _lower_case_month(match: Match) -> When:
-    """Chat's "in may", "may 2021"."""
+    """Read a month in lower case, as chats have it: "in may", "may 2021"."""
     return match.context.when(match.tokens[0])
 
 
@@ -150,7 +150,7 @@ def _lower_case_month(match: Match) -> When:
     "NUMBER DOT UNIT (?=YEAR)",
 )
 def _ranked_quarter(match: Match) -> When | None:
-    """The third quarter of 2022, "3. Quartal 2022"; the year is read by the next pass."""
+    """Read a quarter by its number: "the third quarter of 2022"; a later pass adds the year."""
     if match.unit() is not Precision.QUARTER:
         return None
     number = match.value(TokenKind.RANK, TokenKind.ORDINAL, TokenKind.NUMBER)
@@ -159,7 +159,7 @@ def _ranked_quarter(match: Match) -> When | None:
 
 @DATES.rule("[RANK ORDINAL] UNIT", "NUMBER DOT UNIT")
 def _century(match: Match) -> When | None:
-    """The 19th century; not 20th Century Fox."""
+    """Read a century: "the 19th century"; not the name "20th Century Fox"."""
     if match.unit() is not Precision.CENTURY or match.context.word_after(match.end).istitle():
         return None
     return _whole(
@@ -170,7 +170,7 @@ def _century(match: Match) -> When | None:
 
 @DATES.rule("DECADE")
 def _decade(match: Match) -> When | None:
-    """The 1990s; the 1800s are a century."""
+    """Read a decade: "the 1990s"; "the 1800s" are a century."""
     first = match.value(TokenKind.DECADE)
     if first < 1000:
         return None
@@ -180,14 +180,14 @@ def _decade(match: Match) -> When | None:
 
 @DATES.rule("THE DECADE", "(?<=THE EDGE)DECADE", "(?<=THE EDGE DASH)DECADE")
 def _decade_of_this_age(match: Match) -> When | None:
-    """The 90s, "the late nineties"; but not "in his 30s"."""
+    """Read a decade of two digits: "the 90s", "the late nineties"; not "in his 30s"."""
     first = match.value(TokenKind.DECADE)
     return _short_decade(match, first) if first < 100 else None
 
 
 @DATES.rule("UNITS [NUMBER YEAR]", only="es fr")
 def _decade_of_years(match: Match) -> When | None:
-    """The 90s as "los años 90", "les années 1990"."""
+    """Read a decade in Spanish or French: "los años 90", "les années 1990"."""
     first = match.value(TokenKind.NUMBER, TokenKind.YEAR)
     if match.unit() is not Precision.YEAR or first % 10:
         return None
@@ -195,7 +195,7 @@ def _decade_of_years(match: Match) -> When | None:
 
 
 def _short_decade(match: Match, first: int) -> When | None:
-    """Return the latest decade of that number to have begun, unless they are degrees."""
+    """Return the latest decade of these digits that has begun; None for degrees."""
     if _HEAT.search(match.sentence()):
         return None
     return _whole(Precision.DECADE, match.now.year - (match.now.year - first) % 100)
@@ -207,13 +207,13 @@ def _whole(unit: Precision, year: int) -> TimeSpan:
 
 @DATES.rule("ANY_UNIT YEAR")
 def _year_named(match: Match) -> When | None:
-    """The year 2019, "im Jahr 2019"."""
+    """Read a year after its noun: "the year 2019", "im Jahr 2019"."""
     return match.whens()[0] if match.unit() is Precision.YEAR else None
 
 
 @DATES.rule("YEAR DASH NUMBER")
 def _winter_season(match: Match) -> When | None:
-    """The year and the next, of a league or school: 2012-13; but 2004-05 is a month, too."""
+    """Read a season of a league or school: "2012-13"; not "2004-05", which may be a month."""
     first, dash, second = match.tokens
     text = match.context.text
     if second.value <= 12 and text[dash.start] == "-":
@@ -225,7 +225,7 @@ def _winter_season(match: Match) -> When | None:
 
 @DATES.rule("[NUMBER YEAR] ERA", only="en")
 def _year_of_era(match: Match) -> When:
-    """476 AD."""
+    """Read a year with an era: "476 AD"."""
     return calendar.year(match.value(TokenKind.NUMBER, TokenKind.YEAR))
 
 
@@ -235,7 +235,7 @@ def _year_of_era(match: Match) -> When:
     only="en",
 )
 def _named_day_of_month(match: Match) -> When | None:
-    """Saturday the 11th: the nearest month in which the 11th is a Saturday."""
+    """Read a weekday with a day, "Saturday the 11th", as the nearest such date."""
     weekday, number = match.value(TokenKind.WEEKDAY), match.value(TokenKind.ORDINAL, TokenKind.RANK)
     if weekday == calendar.WEEKEND:
         return None
@@ -255,7 +255,7 @@ def _named_day_of_month(match: Match) -> When | None:
     only="en",
 )
 def _weekday_after_next(match: Match) -> When | None:
-    """Saturday week, "a week on Saturday": a week after the coming one."""
+    """Read a weekday a week ahead: "Saturday week", "a week on Saturday"."""
     if match.unit() is not Precision.WEEK or match.tense() == "past" or match.is_rate():
         return None
     coming = calendar.weekly(match.value(TokenKind.WEEKDAY)).coming(match.now)
@@ -272,13 +272,13 @@ def _weekday_after_next(match: Match) -> When | None:
     only="en",
 )
 def _day_of_this_month(match: Match) -> When:
-    """On the 15th, by the 15th, from the 3rd to the 7th."""
+    """Read a day without a month: "on the 15th", "from the 3rd to the 7th"."""
     return calendar.monthly_day(match.value(TokenKind.ORDINAL))
 
 
 @DATES.rule("[ON BY UNTIL FOR] THE ORDINAL", "(?<=UNKNOWN)THE ORDINAL END", only="en")
 def _tagged_day_of_this_month(match: Match) -> When | None:
-    """On the 15th with Bob, "rent due the 1st"; but not on the 15th floor."""
+    """Read a bare ordinal that is a day by its tag: "rent due the 1st"; not a floor's."""
     context = match.context
     if len(match.tokens) == 2 and context.word_before(match.start).casefold() not in ("due", "is"):
         return None
@@ -291,7 +291,7 @@ def _tagged_day_of_this_month(match: Match) -> When | None:
 
 @DATES.rule("DAY_WORD DAY_PART?")
 def _day_word(match: Match) -> When | None:
-    """Yesterday, "heute Abend", "ayer por la mañana"."""
+    """Read a word for a day: "yesterday", "heute Abend", "ayer por la mañana"."""
     day = _day(match.now, match.value(TokenKind.DAY_WORD))
     if match.has(TokenKind.DAY_PART):
         return _part_of_day(day, match.value(TokenKind.DAY_PART))
@@ -302,7 +302,7 @@ def _day_word(match: Match) -> When | None:
 
 @DATES.rule("PART_OF_DAY", "WHICH DAY_PART")
 def _named_part_of_day(match: Match) -> When | None:
-    """Tonight, last night, this morning, "esta tarde", "ce soir"."""
+    """Read a part of today or yesterday: "tonight", "last night", "esta tarde"."""
     if match.has(TokenKind.WHICH) and match.value(TokenKind.WHICH) < 0 and _is_somebodys(match):
         return None
     if match.has(TokenKind.PART_OF_DAY):
@@ -313,7 +313,7 @@ def _named_part_of_day(match: Match) -> When | None:
 
 
 def _is_somebodys(match: Match) -> bool:
-    """Return True for "her last night" and "the last night of the run", in a place or a job."""
+    """Return True for a night of a stay or a run: "her last night", "the last night of ..."."""
     before = match.context.word_before(match.start).casefold()
     return _possessed(match) or before in ("the", "s")
 
@@ -334,7 +334,7 @@ def _part_of_day(day: TimeSpan, part: int) -> TimeSpan:
 @DATES.rule("WHICH UNIT")
 @DATES.rule("UNIT WHICH", only="es fr")
 def _this_or_next(match: Match) -> When | None:
-    """Last week, this month, "nächstes Jahr", "la semaine prochaine"."""
+    """Read a neighbouring period: "last week", "nächstes Jahr", "la semaine prochaine"."""
     which, unit = match.value(TokenKind.WHICH), match.unit()
     if unit in (Precision.MINUTE, Precision.HOUR, Precision.DAY) or _possessed(match):
         return None  # "this minute", "the last day", "my last year there" are told of a story
@@ -347,7 +347,7 @@ def _this_or_next(match: Match) -> When | None:
 @DATES.rule("[MONTH SEASON WEEKDAY HOLIDAY] WHICH", only="es fr")
 @DATES.rule("WHICH MAYBE_MONTH END", only="en")
 def _which_recurring(match: Match) -> When | None:
-    """Last spring, this Friday, "próximo lunes", "le printemps dernier".
+    """Read a recurring period with "last", "this" or "next": "last spring", "this Friday".
 
     "Last" is the latest that is over, "this" the one around the reference or else in its year
     or week, "next" the first to begin.
@@ -365,7 +365,7 @@ def _which_recurring(match: Match) -> When | None:
 
 
 def _next(match: Match, recurring: Recurring) -> TimeSpan:
-    """Return the first to begin; in a statement never tomorrow or the day after it.
+    """Return the first occurrence to begin; in a statement not today, tomorrow or the day after it.
 
     Of these people say "tomorrow" or "this Thursday": next Thursday is then a week later.
     """
@@ -377,7 +377,7 @@ def _next(match: Match, recurring: Recurring) -> TimeSpan:
 
 
 def _this(match: Match, recurring: Recurring) -> TimeSpan:
-    """Return the current one, or what the tense of a statement makes of "this weekend"."""
+    """Return the current occurrence, or the one by the statement's tense: "this weekend"."""
     current = recurring.current(match.now)
     if match.context.statement is None:
         return current
@@ -390,7 +390,7 @@ def _this(match: Match, recurring: Recurring) -> TimeSpan:
 
 
 def _possessed(match: Match) -> bool:
-    """Return True for a part of a story: "my last year at school", "last week of the term"."""
+    """Return True for a period of a story: "my last year at school", "last week of the term"."""
     context = match.context
     entries = context.language.folded.get(context.word_before(match.start).casefold(), ())
     owned = any(entry.kind is TokenKind.OWN for entry in entries)
@@ -400,7 +400,7 @@ def _possessed(match: Match) -> bool:
 
 
 def _is_in_a_month(match: Match) -> bool:
-    """Return True for "the last Friday in June", which is the last one of June."""
+    """Return True if "last" means last of a month: "the last Friday in June"."""
     within = _IN_WORD.match(match.context.text, match.end, match.end + _LONGEST_IN)
     if within is None:
         return False
@@ -413,7 +413,7 @@ def _is_in_a_month(match: Match) -> bool:
 @DATES.rule("QUANTITY WHICH ANY_UNIT", only="es fr")
 @DATES.rule("SINCE QUANTITY ANY_UNIT", only="de fr")
 def _rolling(match: Match) -> When | None:
-    """The past two weeks, the next 10 days, "les deux dernières semaines"."""
+    """Read a span up to or from now: "the past two weeks", "the next 10 days"."""
     which = match.value(TokenKind.WHICH) if match.has(TokenKind.WHICH) else -1
     if which == 0 or _possessed(match) or not _introduced(match):
         return None
@@ -433,7 +433,7 @@ def _introduced(match: Match) -> bool:
 
 
 def _latest(match: Match, unit: Precision, number: int) -> TimeSpan:
-    """Return the last so many units up to now, from a midnight if they are days or longer."""
+    """Return the latest units up to now; days and longer units begin at midnight."""
     start = calendar.shift(match.now, unit, -number)
     if unit not in (Precision.MINUTE, Precision.HOUR):
         start = calendar.period(Precision.DAY, start).start
@@ -442,7 +442,7 @@ def _latest(match: Match, unit: Precision, number: int) -> TimeSpan:
 
 @DATES.rule("[NUMBER COUNT ONE] ANY_UNIT AGO DAY_WORD", "FORTNIGHT AGO DAY_WORD", only="en")
 def _to_the_day(match: Match) -> When:
-    """A year ago today, two weeks ago yesterday."""
+    """Read an exact distance: "a year ago today", "two weeks ago yesterday"."""
     day = calendar.shift(match.now, Precision.DAY, match.value(TokenKind.DAY_WORD))
     if match.has(TokenKind.FORTNIGHT):
         day = calendar.shift(day, Precision.WEEK, -2)
@@ -454,7 +454,7 @@ def _to_the_day(match: Match) -> When:
 @DATES.rule("QUANTITY ANY_UNIT AGO", "AGO_BEFORE QUANTITY ANY_UNIT")
 @DATES.rule("EARLIER QUANTITY ANY_UNIT", only="de")
 def _ago(match: Match) -> When | None:
-    """Two weeks ago, "vor zwei Wochen", "hace dos semanas", "il y a deux semaines".
+    """Read a distance into the past: "two weeks ago", "vor zwei Wochen", "hace dos semanas".
 
     The calendar unit that lies so many units back, as TimeML reads it: a day, week, month, year.
     """
@@ -464,7 +464,7 @@ def _ago(match: Match) -> When | None:
 
 @DATES.rule("[NUMBER COUNT] WEEKDAYS AGO")
 def _weekdays_ago(match: Match) -> When:
-    """Two Fridays ago."""
+    """Read a distance in weekdays: "two Fridays ago"."""
     latest = calendar.weekly(match.value(TokenKind.WEEKDAYS)).over(match.now)
     weeks = timedelta(weeks=_quantity(match)[0] - 1)
     return TimeSpan(latest.start - weeks, latest.end - weeks, latest.precision)
@@ -472,13 +472,13 @@ def _weekdays_ago(match: Match) -> When:
 
 @DATES.rule("QUANTITY ANY_UNIT HENCE", "HENCE_BEFORE QUANTITY ANY_UNIT")
 def _hence(match: Match) -> When:
-    """Two weeks from now, "dans deux semaines", "dentro de dos semanas"."""
+    """Read a distance into the future: "two weeks from now", "dans deux semaines"."""
     return _away(match, 1)
 
 
 @DATES.rule("IN QUANTITY ANY_UNIT", only="en de")
 def _in_some_time(match: Match) -> When | None:
-    """In two weeks, unless that is how long something took."""
+    """Read "in two weeks" as a distance into the future; None if it is a duration."""
     short = match.unit() in (Precision.MINUTE, Precision.HOUR)
     before = match.context.word_before(match.start).casefold()
     long = before in WORDS["in_so_long"] or _MOST.search(match.sentence())
@@ -489,7 +489,7 @@ def _in_some_time(match: Match) -> When | None:
 
 @DATES.rule("FORTNIGHT [AGO HENCE]", "IN FORTNIGHT", only="en")
 def _fortnight(match: Match) -> When | None:
-    """A fortnight ago, in a fortnight: the week that lies so far off, as with "two weeks"."""
+    """Read a fortnight as two weeks: "a fortnight ago", "in a fortnight"."""
     direction = -1 if match.has(TokenKind.AGO) else 1
     if match.has(TokenKind.IN) and match.tense() == "past":
         return None  # "read it in a fortnight"
@@ -498,7 +498,7 @@ def _fortnight(match: Match) -> When | None:
 
 
 def _away(match: Match, direction: int) -> TimeSpan:
-    """Return the calendar unit that lies the quantity named before (-1) or after (1) now."""
+    """Return the calendar unit at the matched distance, before (-1) or after (1) now."""
     low, high = _quantity(match)
     unit = match.unit()
     ends = [
@@ -511,7 +511,7 @@ def _away(match: Match, direction: int) -> TimeSpan:
 
 
 def _quantity(match: Match) -> tuple[int, int]:
-    """Return the least and most that the number can mean."""
+    """Return the smallest and largest number that a quantity can mean."""
     token = match.all(TokenKind.NUMBER, TokenKind.COUNT, TokenKind.FEW, TokenKind.ONE)[0]
     if token.kind is TokenKind.FEW:
         return FEW
@@ -529,7 +529,7 @@ def _day(timestamp: datetime, offset: int) -> TimeSpan:
     "(?<=IN)YEAR COMMA? IN MONTH",
 )
 def _contained(match: Match) -> When | None:
-    """Something that recurs, and the year or week it is in, in either order."""
+    """Read a recurring time with its year or week, in either order."""
     first, second = match.whens()
     if isinstance(first, TimeSpan):
         first, second = second, first
@@ -546,7 +546,7 @@ def _contained(match: Match) -> When | None:
 
 @CONTAINERS.rule("[TIME MONTH] COUNT END", "TIME COMMA ONE WEEKDAY COMMA COUNT END", only="en")
 def _spelled_year(match: Match) -> When | None:
-    """The sixth of March sixty-five, November sixty-one: the latest such year that has begun."""
+    """Read a date with a spelled year, "November sixty-one": the latest that has begun."""
     date, number = match.whens()[0], match.value(TokenKind.COUNT)
     is_day = match.tokens[0].kind is TokenKind.TIME
     if not isinstance(date, Recurring) or date.cycle is not Precision.YEAR:
@@ -558,7 +558,7 @@ def _spelled_year(match: Match) -> When | None:
 
 @NAMED_DAYS.rule("WEEKDAY COMMA? ARTICLE TIME")
 def _weekday_of_date(match: Match) -> When | None:
-    """Friday, 7 May 2023; without the year, the nearest in which that is a Friday."""
+    """Read a date with its weekday; without a year, it is the nearest that fits."""
     weekday, date = match.value(TokenKind.WEEKDAY), match.whens()[1]
     if weekday == calendar.WEEKEND:
         return _weekend_of_dates(date, match.now)
@@ -589,7 +589,7 @@ def _weekend_of_dates(date: When, now: datetime) -> When | None:
 @DETAILS.rule("[TIME WEEKDAY HOLIDAY] COMMA? [AT TO AROUND ON]? [CLOCK OCLOCK]")
 @DETAILS.rule("[CLOCK OCLOCK] COMMA? [ON OF]? THE? [TIME WEEKDAY HOLIDAY]")
 def _clock_time(match: Match) -> When:
-    """Friday at 3 pm, "15:30 on 7 May", "morgen um 15 Uhr"."""
+    """Read a day with a clock time: "Friday at 3 pm", "morgen um 15 Uhr"."""
     clock = match.all(TokenKind.CLOCK, TokenKind.OCLOCK)[0]
     precision = Precision.MINUTE if clock.kind is TokenKind.CLOCK else Precision.HOUR
 
@@ -606,27 +606,27 @@ def _clock_time(match: Match) -> When:
 
 @DETAILS.rule("[TIME WEEKDAY] DAY_PART", "THE DAY_PART OF THE? TIME")
 def _part_of_named_day(match: Match) -> When:
-    """Friday night, "the morning of 7 May"."""
+    """Read a part of a day: "Friday night", "the morning of 7 May"."""
     part = match.value(TokenKind.DAY_PART)
     return _mapped(match.whens()[-1], lambda day: _part_of_day(day, part), Precision.HOUR)
 
 
 @DETAILS.rule("EDGE DASH? OF? THE? [TIME YEAR MONTH SEASON QUARTER]")
 def _edge(match: Match) -> When:
-    """Early March, mid-2021, "Ende Mai": a third of the time, in whole months or days."""
+    """Read a third of a period, in whole months or days: "early March", "Ende Mai"."""
     third = match.value(TokenKind.EDGE)
     return _mapped(match.whens()[0], lambda span: _third(span, third), Precision.RANGE)
 
 
 @DETAILS.rule("(?<=[SINCE UNTIL BY] THE)EDGE THE UNIT", only="en")
 def _edge_of_this(match: Match) -> When:
-    """Since the beginning of the year."""
+    """Read the time since the beginning of a period: "since the beginning of the year"."""
     return _third(calendar.period(match.unit(), match.now), match.value(TokenKind.EDGE))
 
 
 @DETAILS.rule("EDGE THE? UNIT", only="en")
 def _edge_of_current(match: Match) -> When | None:
-    """By end of month, "at the end of the week": of the current one, if that is not told."""
+    """Read the end of a period, the current one by default: "by end of month"."""
     context = match.context
     spelled = context.text[match.start : match.end].casefold()
     if context.statement is None or " of " not in spelled:
@@ -651,7 +651,7 @@ def _third(span: TimeSpan, third: int) -> TimeSpan:
 
 @DETAILS.rule("THE? [UNIT WEEKDAY] OF THE? TIME")
 def _week_of(match: Match) -> When | None:
-    """The week of 7 May; the weekend of 7 May."""
+    """Read the week or weekend of a date: "the week of 7 May"."""
     named, when = match.all(TokenKind.UNIT, TokenKind.WEEKDAY)[0], match.whens()[-1]
     if not isinstance(when, TimeSpan) and when.cycle is not Precision.YEAR:
         when = match.span()
@@ -673,7 +673,7 @@ def _whole_week(day: TimeSpan) -> TimeSpan:
 
 @DETAILS.rule("[RANK WHICH] [UNIT WEEKDAY] [OF IN] THE? [TIME MONTH]")
 def _counted_in_month(match: Match) -> When | None:
-    """The first week of May, the last Friday in June, the second day of March."""
+    """Read a counted part of a month: "the first week of May", "the last Friday in June"."""
     month = match.span()
     last = match.has(TokenKind.WHICH)
     if month.precision is not Precision.MONTH or (last and match.value(TokenKind.WHICH) >= 0):

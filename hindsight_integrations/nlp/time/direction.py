@@ -148,7 +148,7 @@ def direction(
     words: Sequence[Word] = (),
     setting: Sequence[str] = (),
 ) -> Direction | None:
-    """Return the direction of the time at these offsets, or None if nothing shows it.
+    """Return if the text puts a time into the past or the future; None if nothing shows it.
 
     Args:
         text: the text that names it.
@@ -192,12 +192,12 @@ def is_habit(text: str, start: int, end: int) -> bool:
 
 
 def is_moved_from(text: str, start: int) -> bool:
-    """Return True if something is moved from the time here: "slips from 2 to 9 May"."""
+    """Return True if a time is the old date of something moved: "slips from 2 to 9 May"."""
     return _MOVED.search(text, max(0, start - _MOVED_REACH), start) is not None
 
 
 def is_regular(text: str, start: int, end: int, words: Sequence[Word]) -> bool:
-    """Return True if the verb tells what is so every week: "the bins are collected on Friday"."""
+    """Return True for a recurring event: "the bins are collected on Friday"."""
     first, last = _bounds(text, start, end)
     if not words or _preposition(text, first, start, end) != "on":
         return False
@@ -215,7 +215,7 @@ def is_regular(text: str, start: int, end: int, words: Sequence[Word]) -> bool:
 
 
 def _is_serviced(sentence: _Sentence, chain: _Chain) -> bool:
-    """Return True for what is done again and again to a thing, or is done to several."""
+    """Return True for a verb of a recurring service, or with several objects."""
     stems = _stems(chain.verb)
     if not _WORDS["serviced"].isdisjoint(stems):
         return True
@@ -386,7 +386,7 @@ def _tense(
 
 
 def _tense_of_infinitive(words: Sequence[Word], first: int, previous: _Chain | None) -> Tense:
-    """Return "past" for what was done ("forgot to call"), else "future"."""
+    """Return "past" for an infinitive after "forgot to" and the like, else "future"."""
     if previous is None or previous.tense != "past":
         return "future"
     intended = words[first - 1].text.casefold() in _WORDS["intentions"]
@@ -395,7 +395,7 @@ def _tense_of_infinitive(words: Sequence[Word], first: int, previous: _Chain | N
 
 
 def _depends(words: Sequence[Word], tag: str, previous: _Chain) -> bool:
-    """Return True for a form that has its tense from the verb before: "did Ana come", "is it shut".
+    """Return True for a form with the tense of the verb before: "did Ana come", "is it shut".
 
     The tagger often takes the verb of such a question for another form.
     """
@@ -422,7 +422,7 @@ def _stems(word: str) -> set[str]:
 
 
 def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | None:
-    """Return the direction that the verb of the time's clause gives it."""
+    """Return the direction given by the verb of the time's clause."""
     inside = [c for c in sentence.chains if sentence.start <= c.first < sentence.end]
     before = [chain for chain in inside if chain.first < sentence.time]
     if not inside:
@@ -452,7 +452,7 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
 
 
 def _evidence_of_past(sentence: _Sentence, chain: _Chain, preposition: str) -> Evidence:
-    """Return how surely a past form puts the time after it into the past."""
+    """Return how strongly a past form is evidence of a past time after it."""
     before = sentence.time - 1
     while before > chain.first and sentence.words[before].text.casefold() in _BEFORE_TIME:
         before -= 1
@@ -498,25 +498,25 @@ def _origin(sentence: _Sentence, nouns: Sequence[str], time: str) -> Direction |
 
 
 def _is_entered(sentence: _Sentence) -> bool:
-    """Return True for "noted in the diary for 5 May"."""
+    """Return True for an entry into a calendar: "noted in the diary for 5 May"."""
     written = sentence.folded(sentence.start, sentence.time)
     return not _WORDS["calendars"].isdisjoint(written)
 
 
 def _is_moved(sentence: _Sentence) -> bool:
-    """Return True if the verb before the time sets another time."""
+    """Return True if the verb before the time sets a new date."""
     before = [chain for chain in sentence.chains if chain.first < sentence.time]
     return bool(before) and not _WORDS["setting"].isdisjoint(_stems(before[-1].verb))
 
 
 def _sets(verb: str, preposition: str) -> bool:
-    """Return True for a verb that sets a time to come: "moved to Thursday", "booked for Friday"."""
+    """Return True for a verb that sets a future date: "moved to Thursday", "booked for Friday"."""
     sets = preposition in ("to", "for", "until", "till")
     return sets and not _WORDS["setting"].isdisjoint(_stems(verb))
 
 
 def _expects(sentence: _Sentence, chain: _Chain, preposition: str) -> bool:
-    """Return True for a participle alone that sets the time after it: "Payment expected Friday"."""
+    """Return True for a participle that sets a future date: "Payment expected Friday"."""
     if chain.end - chain.first > 1 or _WORDS["expecting"].isdisjoint(_stems(chain.verb)):
         return False
     lead = sentence.folded(max(sentence.start, chain.first - 1), chain.first)
@@ -533,7 +533,7 @@ def _by_box(done: bool, by_verb: Direction | None, preposition: str) -> Directio
 
 
 def _by_nouns(sentence: _Sentence, preposition: str, time: str) -> Direction | None:
-    """Return the direction that a clause without a verb suggests, or else its sentence."""
+    """Return the direction that nouns of the clause, or else the sentence, suggest."""
     clause = sentence.folded(sentence.start, sentence.end)
     suggested = _suggested(clause)
     after = [chain for chain in sentence.chains if chain.first >= sentence.end]
@@ -564,7 +564,7 @@ def _suggested(words: Sequence[str]) -> Direction | None:
 
 
 def _announced(clause: Sequence[str], preposition: str, time: str) -> Direction | None:
-    """Return "future" for a clause that begins with a task, or sets a date or a clock time."""
+    """Return "future" for a clause that begins with a task, or sets a date."""
     task = bool(clause) and clause[0] in _WORDS["tasks"]
     if task or preposition in ("by", "for", "until", "till") or _CLOCK.search(time):
         return Direction("future", Evidence.NOUN)
@@ -572,7 +572,7 @@ def _announced(clause: Sequence[str], preposition: str, time: str) -> Direction 
 
 
 def _is_reported(words: Sequence[str]) -> bool:
-    """Return True if the words name what can only be there after an event."""
+    """Return True if the words name a result that exists only after an event."""
     if not _WORDS["report_nouns"].isdisjoint(words):
         return True
     made = next((i for i, word in enumerate(words) if word in _WORDS["made_of"]), None)
@@ -582,7 +582,7 @@ def _is_reported(words: Sequence[str]) -> bool:
 def _by_setting(
     text: str, start: int, language: Language, setting: Sequence[str]
 ) -> Direction | None:
-    """Return the direction of the heading above, the title, or the question that is answered."""
+    """Return the direction given by the heading, the title, or the question answered."""
     for above in (*_headings(text, start), *setting):
         if above.rstrip().endswith("?"):
             tense = language.tense(above)
@@ -598,7 +598,7 @@ def _by_setting(
 
 
 def _headings(text: str, start: int) -> Iterator[str]:
-    """Yield the lines above an offset that head or introduce others, the nearest first."""
+    """Yield the lines above an offset that are headings or introductions, nearest first."""
     lines = text[: text.rfind("\n", 0, start) + 1].split("\n")
     yield from (line for line in reversed(lines) if _HEADING.match(line))
 

@@ -40,7 +40,7 @@ _RECENT = range(1900, 2100)
     "(IN MONTH AND|MONTH [TO UNTIL DASH]) TIME",
 )
 def _range(match: Match) -> When | None:
-    """From 2004 to 2005, between May and July 2021, (2 November 1932 - 21 October 1987)."""
+    """Read a range of two times: "from 2004 to 2005", "between May and July 2021"."""
     if match.has(TokenKind.FROM) and is_moved_from(match.context.text, match.start):
         return _moved_to(match)
     if match.context.word_before(match.start).casefold() in WORDS["changes"]:
@@ -56,20 +56,20 @@ def _range(match: Match) -> When | None:
 
 
 def _moved_to(match: Match) -> When | None:
-    """Return the new time of what "moves from October to January", unless both are numbers."""
+    """Read the new time of a move, "moves from October to January"; None for two numbers."""
     whens, years = match.whens(), match.all(TokenKind.YEAR)
     return whens[-1] if len(years) < len(whens) else None
 
 
 @RELATIONS.rule("YEAR [TO UNTIL DASH] YEAR", "TIME [TO UNTIL DASH] YEAR", "YEAR [TO DASH] TIME")
 def _range_of_years(match: Match) -> When | None:
-    """2004 to 2005, with no word before."""
+    """Read a range of years without preposition: "2004 to 2005"."""
     likely = all(token.value in _RECENT for token in match.all(TokenKind.YEAR))
     return _range(match) if likely else None
 
 
 def _between(match: Match, first: When, last: When) -> TimeSpan:
-    """Return the time from the start of one to the end of the other, nearest if one recurs."""
+    """Return the span from the start of one time to the end of the other, nearest if one recurs."""
     if isinstance(first, Recurring) and isinstance(last, Recurring):
         tense = match.tense() or match.context.prefer
         yearly = first.cycle is Precision.YEAR
@@ -93,7 +93,7 @@ def _between(match: Match, first: When, last: When) -> TimeSpan:
 
 
 def _from_to(first: Recurring, last: Recurring) -> Recurring:
-    """Return each time from an occurrence of one to the next of the other."""
+    """Return the spans from each occurrence of one time to the next of the other."""
 
     def to_last(span: TimeSpan) -> TimeSpan:
         end = last.ahead(span.start).end
@@ -106,7 +106,7 @@ def _from_to(first: Recurring, last: Recurring) -> Recurring:
 
 @RELATIONS.rule("(?<!FROM)WEEKDAY [TO UNTIL DASH] WEEKDAY", only="en")
 def _days_of_week(match: Match) -> When | None:
-    """Monday to Thursday, Mon-Thu."""
+    """Read a range of weekdays: "Monday to Thursday", "Mon-Thu"."""
     first, mark, last = match.tokens
     text = match.context.text
     spaced = (
@@ -119,7 +119,7 @@ def _days_of_week(match: Match) -> When | None:
 
 @RELATIONS.rule("[FROM SINCE]? WHEN [TO UNTIL DASH] NOW", "SINCE ARTICLE WHEN")
 def _since(match: Match) -> When | None:
-    """Since March, "seit 2019", 2019 to present: up to the reference."""
+    """Read a time up to the reference: "since March", "seit 2019", "2019 to present"."""
     (when,) = match.whens()
     start = (when.past(match.now) if isinstance(when, Recurring) else when).start
     end = match.now if match.now > start else LATEST
@@ -128,7 +128,7 @@ def _since(match: Match) -> When | None:
 
 @RELATIONS.rule("[BEFORE EARLIER] ARTICLE WHEN")
 def _before(match: Match) -> When | None:
-    """Before 2020: all time up to it."""
+    """Read all time up to a date: "before 2020"."""
     if _named_for_a_month(match):
         return None
     return TimeSpan(EARLIEST, match.span().start, Precision.RANGE)
@@ -136,7 +136,7 @@ def _before(match: Match) -> When | None:
 
 @RELATIONS.rule("[AFTER LATER] ARTICLE WHEN")
 def _after(match: Match) -> When | None:
-    """After May 2021: all time from its end."""
+    """Read all time after a date: "after May 2021"."""
     if _named_for_a_month(match):
         return None
     return TimeSpan(match.span().end, LATEST, Precision.RANGE)
@@ -144,7 +144,7 @@ def _after(match: Match) -> When | None:
 
 @RELATIONS.rule("UNTIL ARTICLE WHEN")
 def _until(match: Match) -> When | None:
-    """Until Friday: from the reference if that is to come, else from the start of time."""
+    """Read a time up to a date, "until Friday": from the reference if the date is to come."""
     (when,) = match.whens()
     if isinstance(when, Recurring) and match.tense() != "past":
         when = when.coming(match.now)
@@ -154,7 +154,7 @@ def _until(match: Match) -> When | None:
 
 
 def _named_for_a_month(match: Match) -> bool:
-    """Return True if a month is somebody's name: "before June joined the team"."""
+    """Return True if a month is a person's name: "before June joined the team"."""
     if match.tokens[-1].kind is not TokenKind.MONTH or match.context.language.code != "en":
         return False
     following = match.context.word_after(match.end)
@@ -165,7 +165,7 @@ def _named_for_a_month(match: Match) -> bool:
 @RELATIONS.rule("ONE ANY_UNIT [BEFORE AFTER EARLIER LATER] ARTICLE WHEN")
 @RELATIONS.rule("(?<![NUMBER COUNT])ONE ANY_UNIT FROM ARTICLE WHEN")
 def _at_distance(match: Match) -> When | None:
-    """Two weeks before 7 May: the same length of time, so much earlier; a week from Monday.
+    """Read a time at a distance from another: "two weeks before 7 May", "a week from Monday".
 
     "Three years from 1 April" may as well be how long something lasts that begins then.
     """
@@ -185,14 +185,14 @@ def _at_distance(match: Match) -> When | None:
 
 
 def _lasts(match: Match, when: When) -> bool:
-    """Return True if a time that begins then is as likely: "away three weeks from Monday"."""
+    """Return True if a phrase may be a duration: "away three weeks from Monday"."""
     dated = isinstance(when, Recurring) and when.cycle is Precision.YEAR
     return dated or match.context.word_before(match.start).casefold() in WORDS["lasting"]
 
 
 @RELATIONS.rule("THE UNIT [BEFORE AFTER EARLIER LATER] ARTICLE WHEN")
 def _next_to(match: Match) -> When:
-    """The week after 7 May: that long, from its end; the day before: up to its start."""
+    """Read the unit before or after a time: "the week after 7 May", "the day before"."""
     span, unit = match.span(), match.unit()
     precision = Precision.DAY if unit is Precision.DAY else Precision.RANGE
     if match.has(TokenKind.BEFORE, TokenKind.EARLIER):
@@ -202,12 +202,12 @@ def _next_to(match: Match) -> When:
 
 @RELATIONS.rule("AROUND ARTICLE WHEN")
 def _around(match: Match) -> When:
-    """Around 2019: as much again on each side."""
+    """Read an approximate time, widened by its own length on each side: "around 2019"."""
     return widened(match.span(), timedelta(0))
 
 
 def widened(span: TimeSpan, least: timedelta) -> TimeSpan:
-    """Return the span with its own length, or at least so much, added on each side."""
+    """Return the span extended on each side by its own length, or at least by `least`."""
     margin = max(span.duration, least)
     return TimeSpan(plus(span.start, -margin), plus(span.end, margin), Precision.RANGE)
 
@@ -215,7 +215,7 @@ def widened(span: TimeSpan, least: timedelta) -> TimeSpan:
 @RELATIONS.rule("[IN DURING FROM BY] YEAR", "BORN [IN COMMA]? YEAR", "(?<=IN YEAR AND)YEAR")
 @RELATIONS.rule("YEAR BORN", only="de")
 def _year(match: Match) -> When | None:
-    """In 2023, born 1932, in 2019 and 2020."""
+    """Read a year: "in 2023", "born 1932", "in 2019 and 2020"."""
     amount = (
         match.has(TokenKind.FROM)
         and match.context.word_before(match.start).casefold() in WORDS["changes"]
@@ -225,13 +225,13 @@ def _year(match: Match) -> When | None:
 
 @RELATIONS.rule("[IN DURING FROM BY] THE YEAR", "(?<=OPEN)YEAR (?=CLOSE)")
 def _recent_year(match: Match) -> When | None:
-    """In the 2019 election, (1983); not in the 1500 metres."""
+    """Read a recent year as a modifier: "the 2019 election", "(1983)"; not "1500 metres"."""
     return match.whens()[0] if match.value(TokenKind.YEAR) in _RECENT else None
 
 
 @RELATIONS.rule("[IN DURING FROM BY] [MONTH QUARTER]")
 def _month(match: Match) -> When | None:
-    """In March, by Q3; not in March of that year, which is another's to say."""
+    """Read a month or quarter: "in March", "by Q3"; not with "of that year"."""
     return None if match.context.word_after(match.end) == "of" else match.whens()[0]
 
 
@@ -240,13 +240,13 @@ def _month(match: Match) -> When | None:
 @RELATIONS.rule("[IN AT ON TO OVER FOR DURING] THE? HOLIDAY")
 @RELATIONS.rule("[ON BY FOR] WEEKDAY", "[AT OVER ON FOR DURING] THE WEEKDAY")
 def _in_context(match: Match) -> When | None:
-    """During the summer, "im Sommer", at Christmas, on Monday, over the weekend."""
+    """Read a recurring time after a preposition: "during the summer", "at Christmas"."""
     return match.whens()[0]
 
 
 @RELATIONS.rule("(?<![NUMBER COUNT])WEEKDAY (?!THE ORDINAL)", only="en fr")
 def _bare_weekday(match: Match) -> When | None:
-    """Monday, as in "see you Monday": the full name, no habit, no part of a name."""
+    """Read a weekday without preposition, "see you Monday"; no habit, no part of a name."""
     context = match.context
     spelled = context.text[match.start : match.end]
     if context.statement is not None and _is_attribute(match):
@@ -265,7 +265,7 @@ def _bare_weekday(match: Match) -> When | None:
 
 @RELATIONS.rule("WEEKDAY END", only="en")
 def _short_weekday(match: Match) -> When | None:
-    """Fri, as in the note "call Ana Fri"; "sat", "sun" and "wed" are words."""
+    """Read an abbreviated weekday, "call Ana Fri"; "sat", "sun" and "wed" are words."""
     spelled = match.context.text[match.start : match.end]
     if match.context.statement is None or spelled not in _SHORT_WEEKDAYS:
         return None
@@ -273,7 +273,7 @@ def _short_weekday(match: Match) -> When | None:
 
 
 def _is_attribute(match: Match) -> bool:
-    """Return True for "his Sunday best" and "Sunday school", which name no day."""
+    """Return True for a weekday that modifies a noun: "his Sunday best", "Sunday school"."""
     context = match.context
     entries = context.language.folded.get(context.word_before(match.start).casefold(), ())
     owned = any(entry.kind is TokenKind.OWN for entry in entries)
@@ -339,7 +339,7 @@ class EventAnchor:
 
 
 def anchors(parsed: ParsedText) -> Iterator[tuple[int, EventAnchor]]:
-    """Yield the anchors of a text, each with the offset at which its words start."""
+    """Yield the anchors of a text, each with the offset of its first word."""
     for index, token in enumerate(parsed.tokens):
         if token.kind in _RELATION_OF and (event := _event(parsed, index)):
             yield _anchor(parsed, index, event)
@@ -370,7 +370,7 @@ def anchor_window(anchor: EventAnchor, event: TimeSpan, reference: datetime) -> 
 
 
 def _far_from_event(anchor: EventAnchor, offset: timedelta, event: TimeSpan) -> TimeSpan:
-    """Return the time at that distance from the event, or all time up to there."""
+    """Return the time at the anchor's distance from its event, or all time up to there."""
     before = anchor.relation == "before"
     if not anchor.within:
         step = -offset if before else offset
@@ -397,7 +397,7 @@ def _anchor(parsed: ParsedText, index: int, event: slice) -> tuple[int, EventAnc
 
 
 def _event(parsed: ParsedText, index: int) -> slice | None:
-    """Return the part of the text that names the event after the preposition at `index`."""
+    """Return the words that name the event after the preposition at `index`; None if none do."""
     context, tokens = parsed
     word = tokens[index]
     after = tokens[index + 1 : index + 1 + _LONGEST_EVENT]
@@ -426,12 +426,12 @@ def _event(parsed: ParsedText, index: int) -> slice | None:
 
 
 def _opens(openers: frozenset[str], event: str) -> bool:
-    """Return True if the words begin as an event does: "le mariage", "Ana se mudó"."""
+    """Return True if the words may begin an event: "le mariage", "Ana se mudó"."""
     return event[0].isupper() or event.casefold().split()[0] in openers
 
 
 def _distance(before: list[Token]) -> tuple[int, timedelta, bool] | None:
-    """Return start, length and `within` of "two weeks" or "the week" before a preposition."""
+    """Return start, length and `within` of a distance before a preposition: "two weeks"."""
     if len(before) < 2 or before[1].kind not in (TokenKind.UNIT, TokenKind.UNITS):
         return None
     number, unit = before

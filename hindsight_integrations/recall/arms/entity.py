@@ -36,7 +36,7 @@ DECAY = 0.7
 """Share of activation that is left after one step."""
 
 SEEDS = 10
-"""Best hits of the semantic arm that activation starts from, beside the names in the question."""
+"""Number of best semantic hits used as seeds, in addition to the names in the question."""
 
 PER_ENTITY = 40
 """Memories an entity leads to at most, the latest: keeps hubs from flooding the search."""
@@ -45,46 +45,49 @@ PER_MEMORY = 4
 """Links followed from a memory at most, the heaviest."""
 
 HUB_SHARE = 0.15
-"""Share of a bank's memories above which an entity connects nothing: it is the speaker."""
+"""Share of a bank's memories above which an entity is a hub that connects nothing, such as the
+speaker of a chat."""
 
 AHEAD = 80
-"""Entities at most, and memories, whose surroundings are read before it is known which of them the
-next step expands: more than `BREADTH`, since the strongest are not known either."""
+"""Most entities, and most memories, whose surroundings are prefetched before the next step has
+chosen the nodes it expands: more than `BREADTH`, as the strongest are not known yet."""
 
 SMALL_BANK = 40
-"""Mentions up to which no entity is a hub, however small the bank."""
+"""Number of mentions up to which no entity is a hub, in a bank of any size."""
 
 LINK_STRENGTH = {LinkKind.CAUSAL: 1.0, LinkKind.SEMANTIC: 0.6, LinkKind.TEMPORAL: 0.2}
 """Share of activation a link passes on, times its weight: causes lead on most surely."""
 
 
 def query_entities(graph: GraphStore, bank_id: str, question: str) -> list[Entity]:
-    """Return the entities whose names or aliases stand in the question, in the order they do.
+    """Return the entities whose names or aliases occur in the question; longer names come first.
 
     The longest name wins where several overlap ("New York" over "York"). A single word in lower
     case that is a plain word of the language ("mark") does not count as somebody's name.
     """
     runs = list(word_runs(question, LONGEST_NAME))
     known = graph.read(bank_id, ENTITY_NAMED, sorted({run.norm for run in runs}))
-    named: dict[str, Entity] = {}
-    taken: set[int] = set()
+    by_id: dict[str, Entity] = {}
+    used_indexes: set[int] = set()
     for run in sorted(runs, key=lambda run: (-len(run.indexes), run.indexes)):
         entity = known.get(run.norm)
-        if entity is None or taken & set(run.indexes) or run.is_plain_word:
+        if entity is None or used_indexes & set(run.indexes) or run.is_plain_word:
             continue
-        taken |= set(run.indexes)
-        named.setdefault(entity.id, entity)
-    return list(named.values())
+        used_indexes |= set(run.indexes)
+        by_id.setdefault(entity.id, entity)
+    return list(by_id.values())
 
 
 def words_of(entities: Sequence[Entity]) -> frozenset[str]:
     """Return the normalised words of the names and aliases of some entities."""
-    called = (name for each in entities for name in (each.name, *each.aliases))
-    return frozenset(word for name in called for word in entity_norm(name).split())
+    names = (name for entity in entities for name in (entity.name, *entity.aliases))
+    return frozenset(word for name in names for word in entity_norm(name).split())
 
 
-def entities_called(graph: GraphStore, bank_id: str, names: Sequence[str]) -> dict[str, Entity]:
-    """Return the entities that a bank has under these ids, names or aliases, by what was given."""
+def entities_by_reference(
+    graph: GraphStore, bank_id: str, names: Sequence[str]
+) -> dict[str, Entity]:
+    """Look up entities by id, name or alias; map each reference that is known to its entity."""
     by_id = graph.read(bank_id, ENTITY, names)
     norms = {name: entity_norm(name) for name in names}
     by_name = graph.read(bank_id, ENTITY_NAMED, sorted({*norms.values()} - {""}))
@@ -100,7 +103,7 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A way from one node to another that passes on `weight`, 0 to 1, of the activation."""
+    """A directed edge that passes on `weight`, 0 to 1, of the source's activation."""
 
     source: Node
     target: Node
@@ -110,13 +113,18 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """The activation of each node reached, and the edge that brought most of it, if any did."""
+    """Result of spreading activation.
+
+    Attributes:
+        level: activation of each node reached.
+        through: the edge over which a node received most; missing for most seeds.
+    """
 
     level: Mapping[Node, float]
     through: Mapping[Node, Edge]
 
     def path(self, node: Node) -> list[Edge]:
-        """Return the edges from a starting point to `node`, in that order."""
+        """Return the edges from a seed to `node`, in that order; empty for a seed itself."""
         edges: list[Edge] = []
         seen = {node}
         while (edge := self.through.get(node)) is not None:
@@ -176,7 +184,7 @@ def spread(
         for node in _descending(arriving):
             if node in level:
                 if arriving[node] > level[node] and node not in through:
-                    _add_reason(through, node, strongest[node])
+                    _add_stronger_edge(through, node, strongest[node])
                 level[node] += arriving[node]
             elif len(level) < max_nodes and node in strongest:
                 level[node] = arriving[node]
@@ -186,14 +194,17 @@ def spread(
 
 
 def _descending(activation: Mapping[Node, float]) -> list[Node]:
-    """Return nodes, the strongest first, equal ones by name; two sorts are faster than one key."""
+    """Return nodes by descending activation, ties by kind and id.
+
+    Two stable sorts are faster than one with a tuple as key.
+    """
     return sorted(sorted(activation), key=activation.__getitem__, reverse=True)
 
 
-def _add_reason(through: dict[Node, Edge], node: Node, edge: Edge) -> None:
-    """Tell of a starting point that more reached it over an edge than it began with.
+def _add_stronger_edge(through: dict[Node, Edge], node: Node, edge: Edge) -> None:
+    """Record the edge over which a seed received more activation than it started with.
 
-    Not if the edge's source was reached from that very node: a path never goes in a circle.
+    An edge whose source was itself reached from that seed is skipped: paths have no cycles.
     """
     before: Node | None = edge.source
     while before is not None:
@@ -204,15 +215,17 @@ def _add_reason(through: dict[Node, Edge], node: Node, edge: Edge) -> None:
     through[node] = edge
 
 
-def search(request: BankSearch, named: Sequence[Entity], similar: Sequence[ArmHit]) -> list[ArmHit]:
-    """Return memories by activation from the entities named and the nearest memories.
+def search(
+    request: BankSearch, query_entities: Sequence[Entity], similar: Sequence[ArmHit]
+) -> list[ArmHit]:
+    """Return memories by activation that spreads from the named entities and nearest memories.
 
     Args:
         request: the question and the bank.
-        named: entities of the bank that the question names.
+        query_entities: entities of the bank that the question names.
         similar: the semantic arm's hits, best first.
     """
-    seeds = {Node("entity", entity.id): 1.0 for entity in named}
+    seeds = {Node("entity", entity.id): 1.0 for entity in query_entities}
     for rank, hit in enumerate(similar[:SEEDS], start=1):
         seeds[Node("memory", hit.memory_id)] = max(hit.score, 0.0) / rank
     if not seeds:
@@ -222,7 +235,7 @@ def search(request: BankSearch, named: Sequence[Entity], similar: Sequence[ArmHi
     reached = [node for node in activation.level if node.kind == "memory"]
     reached.sort(key=lambda node: (-activation.level[node], node.id))
     paths = {node: activation.path(node) for node in reached[: request.depth.hits]}
-    names = reader.names | {entity.id: entity.name for entity in named}
+    names = reader.names | {entity.id: entity.name for entity in query_entities}
     hits = []
     for node, path in paths.items():
         steps = _steps(path, names)
@@ -230,30 +243,30 @@ def search(request: BankSearch, named: Sequence[Entity], similar: Sequence[ArmHi
     return hits
 
 
-def begin(request: BankSearch, named: Sequence[Entity]) -> Surroundings:
-    """Read what most likely surrounds the seeds, before it is known which memories pass."""
+def prefetch_surroundings(request: BankSearch, query_entities: Sequence[Entity]) -> Surroundings:
+    """Read the likely surroundings of the seeds, before the filter has been applied to these."""
     try:
-        near = semantic.first(request, SEEDS)
+        nearest_ids = semantic.nearest_ids(request, SEEDS)
     except Exception:  # noqa: BLE001 - the semantic arm reports it; the names lead on without it
-        near = []
-    return _surroundings(request, [entity.id for entity in named], near)
+        nearest_ids = []
+    return _surroundings(request, [entity.id for entity in query_entities], nearest_ids)
 
 
 def _surroundings(
     request: BankSearch, entities: Sequence[str], memories: Sequence[str]
 ) -> Surroundings:
-    """Read mentions and links of nodes, and of those that they lead to if that saves a trip."""
+    """Read mentions and links of nodes, and of their neighbours if that saves a round trip."""
     return request.graph.surroundings(
         request.bank_id, entities, memories, PER_ENTITY, PER_MEMORY, request.filter, AHEAD
     )
 
 
 class _EdgeReader:
-    """Reads the edges that leave nodes of the bank's graph, and keeps what it read.
+    """Reads the outgoing edges of nodes in the bank's graph, and caches them.
 
     Args:
         request: the question and the bank.
-        through_hubs: hubs lead on too: there is nothing to start from but the names.
+        through_hubs: follow hubs too, as when no memory but only names are known as seeds.
 
     Attributes:
         names: canonical names of the entities mentioned, by id.
@@ -261,17 +274,17 @@ class _EdgeReader:
 
     def __init__(self, request: BankSearch, *, through_hubs: bool) -> None:
         share = HUB_SHARE * request.stats.documents
-        self._hub = math.inf if through_hubs else max(SMALL_BANK, share)
+        self._max_degree = math.inf if through_hubs else max(SMALL_BANK, share)
         self._request = request
         self._postings: dict[str, Sequence[Posting]] = {}
         self._mentions: dict[str, Sequence[tuple[str, str]]] = {}
         self._links: dict[str, Sequence[Link]] = {}
         self.names: dict[str, str] = {}
-        if request.around is not None:
-            self._keep(request.around())
+        if request.surroundings is not None:
+            self._store(request.surroundings())
 
     def edges(self, nodes: Sequence[Node]) -> list[Edge]:
-        """Return the edges that leave these nodes."""
+        """Return the outgoing edges of these nodes."""
         memories = [node.id for node in nodes if node.kind == "memory"]
         entities = [node.id for node in nodes if node.kind == "entity"]
         unread = (
@@ -279,10 +292,10 @@ class _EdgeReader:
             [id for id in memories if id not in self._mentions],
         )
         if any(unread):
-            self._keep(_surroundings(self._request, *unread))
+            self._store(_surroundings(self._request, *unread))
         return [*self._from_entities(entities), *self._from_memories(memories)]
 
-    def _keep(self, found: Surroundings) -> None:
+    def _store(self, found: Surroundings) -> None:
         self._postings |= found.postings
         self._mentions |= found.mentions
         self._links |= found.links
@@ -290,10 +303,10 @@ class _EdgeReader:
             self.names |= mentioned
 
     def _from_entities(self, entities: Sequence[str]) -> Iterator[Edge]:
-        """Yield the edges to memories that mention the entities, those of more left out."""
+        """Yield the edges to memories that mention the entities; hubs have none."""
         for entity_id in entities:
             for _, memory_id, degree in self._postings.get(entity_id, ()):
-                if degree <= self._hub:
+                if degree <= self._max_degree:
                     target = Node("memory", memory_id)
                     yield Edge(Node("entity", entity_id), target, hub_damping(degree))
 
@@ -303,19 +316,19 @@ class _EdgeReader:
             source = Node("memory", memory_id)
             for entity_id, _ in self._mentions.get(memory_id, ()):
                 yield Edge(source, Node("entity", entity_id), 1.0)
-        wanted = set(memories)
+        requested = set(memories)
         links = chain.from_iterable(self._links.get(memory_id, ()) for memory_id in memories)
         for link in dict.fromkeys(links):
             weight = LINK_STRENGTH[link.kind] * link.weight
             a, b = Node("memory", link.source_id), Node("memory", link.target_id)
-            if link.source_id in wanted:
+            if link.source_id in requested:
                 yield Edge(a, b, weight, link.kind)
-            if link.target_id in wanted:
+            if link.target_id in requested:
                 yield Edge(b, a, weight, link.kind)
 
 
 def _steps(path: Sequence[Edge], names: Mapping[str, str]) -> tuple[PathStep, ...]:
-    """Return the nodes of a path, the starting point first."""
+    """Return the nodes of a path, its seed first."""
     if not path:
         return ()
     nodes = [(path[0].source, ""), *((edge.target, edge.label) for edge in path)]
@@ -327,10 +340,10 @@ def _steps(path: Sequence[Edge], names: Mapping[str, str]) -> tuple[PathStep, ..
 def _reason(steps: Sequence[PathStep]) -> str:
     if not steps:
         return "path: a nearest memory"
-    told = [steps[0].text or "?" if steps[0].kind == "entity" else "a near memory"]
+    labels = [steps[0].text or "?" if steps[0].kind == "entity" else "a near memory"]
     for step in steps[1:]:
         if step.kind == "entity":
-            told.append(step.text or "?")
+            labels.append(step.text or "?")
         else:
-            told.append(f"({step.link}) a memory" if step.link else "a memory")
-    return "path: " + " → ".join(told)
+            labels.append(f"({step.link}) a memory" if step.link else "a memory")
+    return "path: " + " → ".join(labels)

@@ -24,38 +24,45 @@ _WORD = re.compile(r"\w+")
 
 def search(request: BankSearch) -> list[ArmHit]:
     """Return memories that share terms with the question, best BM25 first."""
-    asked, stats = request.question.lexemes, request.stats
-    if not asked:
+    query_terms, stats = request.question.lexemes, request.stats
+    if not query_terms:
         return []
-    found, counts = _found(request, asked)
-    if not found:
+    candidates, counts = _candidates(request, query_terms)
+    if not candidates:
         return []
     scores = bm25(counts, stats.frequency, stats.documents, stats.mean_length)
     by_rarity = sorted(
-        set(asked), key=lambda term: (-idf(stats.frequency.get(term, 0), stats.documents), term)
+        set(query_terms),
+        key=lambda term: (-idf(stats.frequency.get(term, 0), stats.documents), term),
     )
-    scored = ((hit, score) for hit, score in zip(found, scores.tolist(), strict=True) if score)
+    scored = ((hit, score) for hit, score in zip(candidates, scores.tolist(), strict=True) if score)
     ranked = sorted(scored, key=lambda pair: (-pair[1], pair[0]))
     words = _words(request.question.text)
     hits = []
-    for (memory_id, held), score in ranked[: request.depth.hits]:
-        shared = [words.get(term, term) for term in by_rarity if term in held][:NAMED_TERMS]
+    for (memory_id, document_terms), score in ranked[: request.depth.hits]:
+        shared = [words.get(term, term) for term in by_rarity if term in document_terms][
+            :NAMED_TERMS
+        ]
         hits.append(ArmHit(memory_id, score, f"terms: {', '.join(shared)}"))
     return hits
 
 
-def _found(request: BankSearch, asked: Sequence[str]) -> tuple[list[TextHit], TermCounts]:
-    """Return memories that may share terms with the question, and the counts of these in each."""
-    if request.held is not None:
-        counts = request.held.terms.asked(asked)
-        return [TextHit(memory.id, memory.lexemes) for memory in request.held], counts
-    most = request.depth.hits * CANDIDATES
-    found = request.graph.text_search(request.bank_id, asked, request.filter, most, request.stats)
-    return found, TermCounts.of([hit.lexemes for hit in found], asked)
+def _candidates(
+    request: BankSearch, query_terms: Sequence[str]
+) -> tuple[list[TextHit], TermCounts]:
+    """Return candidates that may share terms with the question, and their counts of its terms."""
+    if request.bank_candidates is not None:
+        counts = request.bank_candidates.terms.asked(query_terms)
+        return [TextHit(memory.id, memory.lexemes) for memory in request.bank_candidates], counts
+    limit = request.depth.hits * CANDIDATES
+    found = request.graph.text_search(
+        request.bank_id, query_terms, request.filter, limit, request.stats
+    )
+    return found, TermCounts.of([hit.lexemes for hit in found], query_terms)
 
 
 def _words(question: str) -> dict[str, str]:
-    """Return each lexeme of a question with the word it is of, as a reader knows it."""
+    """Map each lexeme of a question to the word it stands for, to show it unstemmed."""
     words: dict[str, str] = {}
     for word in _WORD.findall(question):
         for term in lexemes(word):

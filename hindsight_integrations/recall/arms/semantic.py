@@ -30,36 +30,36 @@ RESERVE = 1.25
 
 
 def search(request: BankSearch) -> list[ArmHit]:
-    """Return memories by cosine to the question, filtered before they are ranked."""
+    """Return memories that pass the filter, by descending cosine to the question."""
     limit, vector = request.depth.hits, request.question.vector
-    if request.held is not None:
-        found = _nearest_held(request.held, vector, limit)
+    if request.bank_candidates is not None:
+        nearest_pairs = _nearest_of(request.bank_candidates, vector, limit)
     else:
         stores = request.graph, request.index, request.bank
-        found = nearest(*stores, vector, request.filter, limit, request.near)
-    return [ArmHit(id, cosine, f"meaning: cosine {cosine:.2f}") for id, cosine in found]
+        nearest_pairs = nearest(*stores, vector, request.filter, limit, request.index_hits)
+    return [ArmHit(id, cosine, f"meaning: cosine {cosine:.2f}") for id, cosine in nearest_pairs]
 
 
-def first(request: BankSearch, most: int) -> list[str]:
-    """Return the ids of the nearest memories that are known without asking the index again."""
-    if request.held is not None:
-        found = _nearest_held(request.held, request.question.vector, most)
+def nearest_ids(request: BankSearch, limit: int) -> list[str]:
+    """Return the ids of the nearest memories, from what has been read: no index is queried."""
+    if request.bank_candidates is not None:
+        nearest_pairs = _nearest_of(request.bank_candidates, request.question.vector, limit)
     else:
-        found = request.near() if request.near is not None else []
-    return [memory_id for memory_id, _ in found[:most]]
+        nearest_pairs = request.index_hits() if request.index_hits is not None else []
+    return [memory_id for memory_id, _ in nearest_pairs[:limit]]
 
 
-def _nearest_held(held: Candidates, vector: Vector, limit: int) -> list[tuple[str, float]]:
-    if not held:
+def _nearest_of(candidates: Candidates, vector: Vector, limit: int) -> list[tuple[str, float]]:
+    if not candidates:
         return []
-    cosines = held.vectors @ vector
-    least = np.partition(cosines, -limit)[-limit] if 0 < limit < len(held) else -np.inf
-    best: list[int] = np.flatnonzero(cosines >= least).tolist()
-    return by_cosine((held[index].id, float(cosines[index])) for index in best)[:limit]
+    cosines = candidates.vectors @ vector
+    threshold = np.partition(cosines, -limit)[-limit] if 0 < limit < len(candidates) else -np.inf
+    indices: list[int] = np.flatnonzero(cosines >= threshold).tolist()
+    return by_cosine((candidates[index].id, float(cosines[index])) for index in indices)[:limit]
 
 
-def fetched(filter: MemoryFilter, limit: int) -> int:
-    """Return how many are asked of the index first for `limit` memories that pass the filter."""
+def index_limit(filter: MemoryFilter, limit: int) -> int:
+    """Return the number of hits to ask of the index first, for `limit` that pass the filter."""
     return limit * (OVERFETCH if filter.is_selective or filter.types else 1) + 10
 
 
@@ -70,40 +70,49 @@ def nearest(
     vector: Vector,
     filter: MemoryFilter,
     limit: int,
-    near: Callable[[], list[tuple[str, float]]] | None = None,
+    index_hits: Callable[[], list[tuple[str, float]]] | None = None,
 ) -> list[tuple[str, float]]:
     """Return the `limit` nearest memories that pass the filter, each with its cosine.
 
-    The index is not asked once more if `near` returns the first that it was asked for already,
-    `fetched` or more.
+    The index knows no filters, so it is asked for more memories until enough of them pass. If few
+    memories pass at all, these are scored one by one.
+
+    Args:
+        graph: store that applies the filter.
+        index: vector index of the bank.
+        bank: the bank.
+        vector: embedding of the question.
+        filter: what a memory must pass.
+        limit: most memories returned.
+        index_hits: returns the index's first `index_limit` hits or more, if already queried.
     """
     bank_id = bank.bank.id
-    fetch = fetched(filter, limit)
-    counted = not filter.is_selective
-    looked_at: set[str] = set()
-    allowed: set[str] = set()
+    fetch_limit = index_limit(filter, limit)
+    is_counted = not filter.is_selective
+    seen: set[str] = set()
+    passing: set[str] = set()
     while True:
-        found = index.query(bank.key, vector, fetch) if near is None else near()
-        near = None
-        new = [memory_id for memory_id, _ in found if memory_id not in looked_at]
-        looked_at.update(new)
-        allowed.update(graph.filter_ids(bank_id, new, filter))
-        kept = [pair for pair in found if pair[0] in allowed]
-        if len(kept) >= limit or len(found) < fetch:
-            return kept[:limit]
-        if not counted:
-            few = graph.find_ids(bank_id, filter, EXACT_LIMIT)
-            if few is not None:
-                return exact(graph, bank_id, few, vector)[:limit]
-            counted = True
-        needed = RESERVE * fetch * limit / max(len(kept), 1)
-        fetch = int(min(max(needed, 2 * fetch), OVERFETCH**2 * fetch))
+        fetched = index.query(bank.key, vector, fetch_limit) if index_hits is None else index_hits()
+        index_hits = None
+        new_ids = [memory_id for memory_id, _ in fetched if memory_id not in seen]
+        seen.update(new_ids)
+        passing.update(graph.filter_ids(bank_id, new_ids, filter))
+        passing_pairs = [pair for pair in fetched if pair[0] in passing]
+        if len(passing_pairs) >= limit or len(fetched) < fetch_limit:
+            return passing_pairs[:limit]
+        if not is_counted:
+            all_ids = graph.find_ids(bank_id, filter, EXACT_LIMIT)
+            if all_ids is not None:
+                return exact(graph, bank_id, all_ids, vector)[:limit]
+            is_counted = True
+        needed = RESERVE * fetch_limit * limit / max(len(passing_pairs), 1)
+        fetch_limit = int(min(max(needed, 2 * fetch_limit), OVERFETCH**2 * fetch_limit))
 
 
 def exact(
     graph: GraphStore, bank_id: str, ids: Sequence[str], vector: Vector
 ) -> list[tuple[str, float]]:
-    """Return memories by cosine, nearest first, scored one by one."""
+    """Score memories one by one; return their ids and cosines, nearest first."""
     vectors = graph.read(bank_id, VECTOR, ids)
     if not vectors:
         return []

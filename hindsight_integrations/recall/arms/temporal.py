@@ -35,7 +35,7 @@ CANDIDATES = 15
 """Memories looked at as the event that a question counts from."""
 
 LEAST_COVERAGE = 0.6
-"""Share of the event's words, 0 to 1, that its memory must hold: a guess is worse than none."""
+"""Minimum coverage of the event's words by its memory, 0 to 1: a wrong event is worse than none."""
 
 YEARS_BACK = 10
 """Years in which the month, day or season of a question is looked for."""
@@ -61,52 +61,53 @@ def date_match(
         if window.contains(mentioned_at):
             best = max(best, 1.0)
         elif mentioned_at >= window.end:
-            late = (mentioned_at - window.end).total_seconds()
+            delay = (mentioned_at - window.end).total_seconds()
             shortest, longest = AFTERMATHS
-            reach = min(longest, max(shortest, window.duration * AFTERMATH)).total_seconds()
-            best = max(best, 0.5 * max(0.0, 1.0 - late / reach))
+            aftermath = min(longest, max(shortest, window.duration * AFTERMATH)).total_seconds()
+            best = max(best, 0.5 * max(0.0, 1.0 - delay / aftermath))
     return best
 
 
-def in_bank(
+def windows_in_bank(
     graph: GraphStore, bank_id: str, windows: Iterable[TimeWindow], filter: MemoryFilter
 ) -> dict[TimeSpan, TimeSpan]:
-    """Return the spans of the windows as this bank means them, by what they are today.
+    """Map each window's span to the span that is meant in this bank.
 
-    "In May", asked of notes of which none is as late as this year's May, is the latest May that
-    they know of; unless the filter names a time itself.
+    A window without a year ("in May") that is later than all memories moves back to the latest
+    year, of at most `YEARS_BACK`, in which the bank has memories; not if the filter names a time
+    itself.
     """
-    open_to_years = filter.window is None
+    may_shift_years = filter.window is None
 
-    def known(start: datetime, end: datetime) -> bool:
+    def has_memories(start: datetime, end: datetime) -> bool:
         window = TimeSpan(start, end)
         return graph.find_ids(bank_id, replace(filter, window=window), 1) != []
 
-    def meant(span: TimeSpan) -> TimeSpan:
-        if known(span.start, LATEST):
+    def latest_known(span: TimeSpan) -> TimeSpan:
+        if has_memories(span.start, LATEST):
             return span
         for years in range(1, YEARS_BACK + 1):
             start, end = (shift(time, Precision.YEAR, -years) for time in (span.start, span.end))
-            if known(start, end):
+            if has_memories(start, end):
                 return TimeSpan(start, end, span.precision)
         return span
 
     return {
-        each.span: meant(each.span) if each.yearly and open_to_years else each.span
-        for each in windows
+        window.span: latest_known(window.span) if window.yearly and may_shift_years else window.span
+        for window in windows
     }
 
 
 def search(request: BankSearch) -> list[ArmHit]:
-    """Return memories whose time overlaps a window of the question, by fit plus cosine.
+    """Return memories whose time overlaps a window of the question, by date fit plus cosine.
 
-    A window that holds more memories than the arm returns is read twice: those nearest its
-    middle, and those in it that are most like the question.
+    A window that holds more memories than the arm returns is searched twice: for the memories
+    nearest to its middle, and for those in it that are most similar to the question.
     """
     reasons: dict[str, str] = {}
     fits: dict[str, float] = {}
 
-    def keep(memory_id: str, fit: float, reason: str) -> None:
+    def keep_best(memory_id: str, fit: float, reason: str) -> None:
         if fit > fits.get(memory_id, 0.0):
             fits[memory_id], reasons[memory_id] = fit, reason
 
@@ -114,17 +115,22 @@ def search(request: BankSearch) -> list[ArmHit]:
         limit = request.depth.hits
         hits = request.graph.time_search(request.bank_id, window.span, request.filter, limit)
         for hit in hits:
-            said = "said" if hit.kind is TimeKind.MENTIONED else "happened"
+            relation = "said" if hit.kind is TimeKind.MENTIONED else "happened"
             occurred = [hit.span] if hit.kind is TimeKind.OCCURRED else []
             mentioned = hit.span.start if hit.kind is TimeKind.MENTIONED else None
-            reason = f"time: {said} {hit.span.start:%d %b %Y}, in {window.text!r}"
-            keep(hit.memory_id, date_match(window.span, occurred, mentioned), reason)
+            reason = f"time: {relation} {hit.span.start:%d %b %Y}, in {window.text!r}"
+            keep_best(hit.memory_id, date_match(window.span, occurred, mentioned), reason)
         if len(hits) == limit and request.question.embedded:
-            inside = replace(request.filter, window=window.span)
+            window_filter = replace(request.filter, window=window.span)
             for memory_id, _ in semantic.nearest(
-                request.graph, request.index, request.bank, request.question.vector, inside, limit
+                request.graph,
+                request.index,
+                request.bank,
+                request.question.vector,
+                window_filter,
+                limit,
             ):
-                keep(memory_id, 0.5, f"time: in {window.text!r}")
+                keep_best(memory_id, 0.5, f"time: in {window.text!r}")
     if not fits:
         return []
     vectors = request.graph.read(request.bank_id, VECTOR, list(fits))
@@ -140,59 +146,59 @@ def search(request: BankSearch) -> list[ArmHit]:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedEvent:
-    """The window that an anchor asks for, and the id of the memory that tells its event."""
+    """The time window that an anchor means, and the id of the memory that tells its event."""
 
     window: Window
     memory_id: str
 
 
-def resolve(
+def resolve_event(
     request: BankSearch, anchor: EventAnchor, read: Callable[[str], Question]
 ) -> ResolvedEvent | None:
-    """Find the event of an anchor in the bank; None if no memory tells it.
+    """Find the memory of an anchor's event ("before Alice joined"); None if no memory tells it.
 
     Args:
         request: the question and the bank.
-        anchor: the event's words, and the position of the window relative to it.
-        read: turns a text into a `Question`.
+        anchor: the event's words, and the relation of the window to it.
+        read: encodes a text as a `Question`.
     """
     event = read(anchor.event)
     search = request.asking(event)
     fused = reciprocal_rank_fusion(
         [hit.memory_id for hit in arm(search)] for arm in (semantic.search, keyword.search)
     )
-    found = request.graph.read(request.bank_id, CANDIDATE, list(fused)[:CANDIDATES])
-    memory = _best(event, list(found.values()))
+    candidates = request.graph.read(request.bank_id, CANDIDATE, list(fused)[:CANDIDATES])
+    memory = _best_match(event, list(candidates.values()))
     if memory is None:
         return None
-    span = anchor_window(anchor, happened(memory), request.question.asked_at)
+    span = anchor_window(anchor, event_time(memory), request.question.asked_at)
     text = f"{anchor.text}: “{_shortened(memory.text)}”"
     return ResolvedEvent(Window(text, span, firm=anchor.offset is not None), memory.id)
 
 
-def without(question: str, anchors: Iterable[EventAnchor]) -> str:
-    """Remove the clauses that only told the time; return the question if nothing else is left.
+def without_event_clauses(question: str, anchors: Iterable[EventAnchor]) -> str:
+    """Remove the clauses that only give the time; return the question if nothing else is left.
 
-    "Which room was it in before Alice joined?" asks for rooms: with the window known, what is
-    said of Alice joining would only stand in the way. Of what came during an event or right after
-    it, people mostly speak in the same breath: those clauses stay.
+    "Which room was it in before Alice joined?" asks for rooms: with the window known, memories of
+    Alice joining would only be in the way. Clauses with "during" and "right after" stay, as events
+    at such times are mostly told together with the anchor's.
     """
-    rest = question
+    remaining = question
     for anchor in anchors:
         if anchor.relation in _EARLIER or anchor.offset is not None:
-            rest = rest.replace(anchor.text, " ")
-    return " ".join(rest.split()) if lexemes(rest) else question
+            remaining = remaining.replace(anchor.text, " ")
+    return " ".join(remaining.split()) if lexemes(remaining) else question
 
 
-def happened(memory: Candidate) -> TimeSpan:
-    """Return when the event of a memory took place: its most exact time, or the day it was said."""
+def event_time(memory: Candidate) -> TimeSpan:
+    """Return the time of a memory's event: the shortest time it names, else the day it was said."""
     dated = [span for span in memory.occurred if span.precision is not Precision.RANGE]
     if dated:
         return min(dated, key=lambda span: (span.duration, span.start))
     return TimeSpan.of_day(memory.mentioned_at)
 
 
-def _best(event: Question, candidates: list[Candidate]) -> Candidate | None:
+def _best_match(event: Question, candidates: list[Candidate]) -> Candidate | None:
     if not candidates:
         return None
     if event.tokens is None:

@@ -8,14 +8,14 @@ from hindsight_integrations.reflect.answers.stated import TIMES
 
 
 class CauseMatch(RoleMatch):
-    """One sentence compared with one question that asks why."""
+    """Compares one sentence with one question that asks why."""
 
     def has_cause(self) -> bool:
-        """Return True if it names the cause of what the question speaks of."""
+        """Return True if the sentence names a cause of the effect asked about."""
         return self.cause_after() or self._cause_before() or self._led_to()
 
     def cause_after(self) -> bool:
-        """Return True for "... because ..." with the effect before it."""
+        """Return True if the effect precedes its cause: "... because ..."."""
         for index, word in enumerate(self._words):
             if word.text.casefold() in WORDS["because"] and word.label not in TIMES:
                 clause = word.head if word.dep == "mark" else index
@@ -27,7 +27,7 @@ class CauseMatch(RoleMatch):
         return False
 
     def _is_denied(self, index: int) -> bool:
-        """Return True for "not because ..." and "not just because ..."."""
+        """Return True for a rejected cause: "not because ...", "not just because ..."."""
         before = index - 1
         if before > 0 and self._words[before].tag == "RB" and not self._is_no(before):
             before -= 1
@@ -37,7 +37,7 @@ class CauseMatch(RoleMatch):
         return self._words[index].lower in ("not", "n't", "n’t", "never")
 
     def _led_to(self) -> bool:
-        """Return True for "... which led to the delay of ...", with all that is asked of in it."""
+        """Return True if the cause precedes its effect: "... which led to the delay of ..."."""
         wanted = [self._at[term.text] for term in self._query.terms if self._at[term.text]]
         wanted += [set(self.verbs())] if self._query.verb else []
         for index, word in enumerate(self._words):

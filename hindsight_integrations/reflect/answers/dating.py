@@ -22,7 +22,7 @@ _ROLES = ("nsubj", "nsubjpass", "dobj", "attr")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """The event of which a question asks the time, as one sentence has it.
+    """The event whose time a question asks for, as it occurs in one sentence.
 
     Attributes:
         verbs: positions of its verbs.
@@ -36,7 +36,7 @@ class Event:
 
 
 def date_of(sentence: Sentence, event: Event, times: Sequence[TimeExpression]) -> TimeSpan | None:
-    """Return the time of an event; None if it is not clear which one it is."""
+    """Return the time of an event; None if it is unclear which time belongs to it."""
     found = [time.span for time in times if _belongs(sentence, event, time, len(times) == 1)]
     if not found or any(not _meet(found[0], other) for other in found[1:]):
         return None
@@ -88,13 +88,13 @@ def _is_related(sentence: Sentence, event: int, time: int) -> bool:
 
 
 def _verbs_of(sentence: Sentence, noun: int) -> set[int]:
-    """Return the verb that a noun is subject or object of, if it is of one."""
+    """Return the verb of which a noun is subject or object, if there is one."""
     head = sentence.words[noun].head
     return {head} if sentence.words[noun].dep in _ROLES and sentence.words[head].is_verb else set()
 
 
 def _is_unreal(sentence: Sentence, verb: int) -> bool:
-    """Return True for what is denied, or was only to be: "was going to be on 3 May"."""
+    """Return True for a denied or merely planned event: "was going to be on 3 May"."""
     words = sentence.words
     if sentence.children(verb, "neg"):
         return True
@@ -104,7 +104,7 @@ def _is_unreal(sentence: Sentence, verb: int) -> bool:
 
 
 def events_at(sentence: Sentence, verbs: Collection[int], nouns: Set[int]) -> Event:
-    """Return what is asked of, by its verbs; without any, by its nouns and the verbs they are with.
+    """Return the events of these verbs; without verbs, of these nouns and their verbs.
 
     A verb under which another is done counts: "managed to fix it on Monday".
     """

@@ -17,7 +17,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.sentences import parse
 from hindsight_integrations.nlp.time import TimeSpan, parse_query
 from hindsight_integrations.normalization import text_fingerprint
-from hindsight_integrations.recall.arms.temporal import in_bank
+from hindsight_integrations.recall.arms.temporal import windows_in_bank
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.reflect.answers.matching import Match
@@ -31,7 +31,7 @@ from hindsight_integrations.reflect.changes.currency import (
     contradicts,
     overtaking,
 )
-from hindsight_integrations.reflect.context import set_out, when
+from hindsight_integrations.reflect.context import context_of_results, when
 from hindsight_integrations.reflect.other_languages import content_of, stating
 from hindsight_integrations.reflect.retractions import retraction_after, retracts_itself
 from hindsight_integrations.reflect.search import SearchResult, find_memories, find_models
@@ -40,50 +40,50 @@ from hindsight_integrations.results import NOTHING_KNOWN, Context, ContextItem, 
 from hindsight_integrations.stores.base import StoredBank
 from hindsight_integrations.timespan import day_text
 
-LONGEST_LIST = 10
+MAX_STATEMENTS = 10
 """Most statements of an answer."""
 
-_CHANGE = WORDS["replacing"] | WORDS["changing"] | WORDS["moving"]
+_CHANGE_LEMMAS = WORDS["replacing"] | WORDS["changing"] | WORDS["moving"]
 """Words of what is no longer as it was."""
 
-MOST_HINTS = 2
-"""Most statements quoted beside an answer since they hint that it is no longer so."""
+MAX_HINTS = 2
+"""Most statements quoted with an answer because they hint that it no longer holds."""
 
-_LASTING = frozenset({Asked.WHY, Asked.EVENTS, Asked.SAID})
-"""Questions of what remains so, whatever came after it."""
+_PERMANENT = frozenset({Asked.WHY, Asked.EVENTS, Asked.SAID})
+"""Kinds of questions whose answers stay true whatever happens later."""
 
 _FACTS = frozenset({MemoryType.WORLD, MemoryType.EXPERIENCE, MemoryType.OPINION})
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A statement that answers, with the item of the context it is cited by.
+class _Answer:
+    """A statement that answers the question, with the context item that is cited for it.
 
     Attributes:
-        outdated: newer memories contradict it.
-        denial: the sentence after it, if that takes it back.
-        instead: it says what became of a statement that answered, and is no longer so.
-        ended: that statement said "yes".
-        hint: it answers nothing, but hints that what was found has ended.
+        is_outdated: newer memories contradict it.
+        retraction: the next sentence, if it retracts the statement; else "".
+        is_replacement: it gives the new value in place of an answer that no longer holds.
+        ends_yes: the replaced answer said "yes".
+        is_hint: it is no answer, but hints that an answer no longer holds.
     """
 
     statement: Statement
     match: Match
     item: ContextItem
-    outdated: bool = False
-    denial: str = ""
-    instead: bool = False
-    ended: bool = False
-    hint: bool = False
+    is_outdated: bool = False
+    retraction: str = ""
+    is_replacement: bool = False
+    ends_yes: bool = False
+    is_hint: bool = False
 
     @property
     def holds(self) -> bool:
-        """True unless it is contradicted or taken back."""
-        return not (self.outdated or self.denial or retracts_itself(self.statement.text))
+        """True unless it is contradicted or retracted."""
+        return not (self.is_outdated or self.retraction or retracts_itself(self.statement.text))
 
     @property
     def said_at(self) -> datetime:
-        """Time at which it was said."""
+        """Time at which the statement was said."""
         return self.statement.memory.mentioned_at
 
 
@@ -94,25 +94,25 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
         EmbeddingError: the question could not be embedded.
         StoreUnavailableError: every arm of recall failed.
     """
-    results, context = _search(deps, bank, request)
+    results, context = _search_evidence(deps, bank, request)
     hemisphere = deps.settings.hemisphere
     times = parse_query(request.query, request.asked_at, hemisphere=hemisphere).windows
     query = read_question(request.query, [window.text for window in times])
-    if wanted := content_of(request.query):
-        return _of_other_language(bank, request, context, wanted)
+    if required_words := content_of(request.query):
+        return _reflect_other_language(bank, request, context, required_words)
     if query is None:
         return _overview(deps, bank, request, results, context)
-    windows = list(in_bank(deps.graph, bank.bank.id, times, request.filter).values())
-    if windows and query.light in WORDS["happening"]:
+    windows = list(windows_in_bank(deps.graph, bank.bank.id, times, request.filter).values())
+    if windows and query.light_verb in WORDS["happening"]:
         query = replace(query, asked=Asked.EVENTS)
     query = replace(query, asker=_asker(context))
-    found = _current(_answers(context, query, windows), query, context)
-    found = _with_hints(found, query, context)
+    answers = _current_answers(_matching_answers(context, query, windows), query, context)
+    answers = _with_hints(answers, query, context)
     if query.asked is Asked.WHY:
-        text, sources = _with_causes(deps, bank, request, context, query, found)
+        text, sources = _text_with_causes(deps, bank, request, context, query, answers)
     else:
-        text = _text(query, found, context, request.asked_at)
-        sources = tuple(dict.fromkeys(one.item.id for one in found))
+        text = _answer_text(query, answers, context, request.asked_at)
+        sources = tuple(dict.fromkeys(answer.item.id for answer in answers))
     return Reflection(
         bank.bank.id,
         request.query,
@@ -124,16 +124,16 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
     )
 
 
-def _of_other_language(
-    bank: StoredBank, request: RecallRequest, context: Context, wanted: frozenset[str]
+def _reflect_other_language(
+    bank: StoredBank, request: RecallRequest, context: Context, required_words: frozenset[str]
 ) -> Reflection:
-    """Return the sentences with all words of a question whose grammar is not read."""
+    """Quote the sentences with all content words of a question whose grammar is not read."""
     cited = [
         (words, item)
         for item in context.items
         if isinstance(item.source, Memory)
-        for words in stating(item.source.text, wanted)
-    ][:LONGEST_LIST]
+        for words in stating(item.source.text, required_words)
+    ][:MAX_STATEMENTS]
     return Reflection(
         bank.bank.id,
         request.query,
@@ -145,19 +145,19 @@ def _of_other_language(
     )
 
 
-def _search(
+def _search_evidence(
     deps: RecallDependencies, bank: StoredBank, request: RecallRequest
 ) -> tuple[list[SearchResult], Context]:
-    """Return the mental models and facts on the question, and the context of those that fit.
+    """Find mental models and facts for the question, and compose those that fit into a context.
 
     Facts stand for the observations that were drawn from them.
     """
-    wanted = request.filter.types
-    if wanted is None or wanted & _FACTS:
+    types = request.filter.types
+    if types is None or types & _FACTS:
         request = replace(request, filter=replace(request.filter, derived=False))
     memories, failures = find_memories(deps, bank, request)
     results = [*find_models(deps, bank, request), *memories]
-    return results, set_out(bank.bank, request, results, failures, deps.tokenizer)
+    return results, context_of_results(bank.bank, request, results, failures, deps.tokenizer)
 
 
 def _overview(
@@ -167,44 +167,44 @@ def _overview(
     results: Sequence[SearchResult],
     context: Context,
 ) -> Reflection:
-    """Return what is known of the names, or else the words, of a text that asks nothing."""
+    """Answer a text without question by the memories of its names, or else of its words."""
     words = parse(request.query).words
     names = {term for word in words if word.is_proper for term in lexemes(word.text)}
-    wanted = names or set(lexemes(request.query))
-    on_it = [result for result in results if wanted & set(lexemes(_words_of(result.source)))]
-    known = {term for r in on_it for term in lexemes(_words_of(r.source))}
-    if names - known:
-        on_it = []
-    told = set_out(bank.bank, request, on_it, context.failures, deps.tokenizer)
+    terms = names or set(lexemes(request.query))
+    relevant = [result for result in results if terms & set(lexemes(_text_of(result.source)))]
+    known_terms = {term for r in relevant for term in lexemes(_text_of(r.source))}
+    if names - known_terms:
+        relevant = []
+    overview = context_of_results(bank.bank, request, relevant, context.failures, deps.tokenizer)
     return Reflection(
         bank.bank.id,
         request.query,
-        told.text if on_it else NOTHING_KNOWN,
-        told.sources if on_it else (),
-        told if on_it else context,
+        overview.text if relevant else NOTHING_KNOWN,
+        overview.sources if relevant else (),
+        overview if relevant else context,
         ModelUsage(),
         extractive=True,
     )
 
 
-def _words_of(source: Memory | MentalModel) -> str:
+def _text_of(source: Memory | MentalModel) -> str:
     if isinstance(source, MentalModel):
         return f"{source.name} {source.text}"
     return " ".join((source.text, source.speaker or "", *source.entities))
 
 
-def _answers(context: Context, query: Query, windows: Sequence[TimeSpan]) -> list[_Found]:
-    """Return the statements that answer, in the order of recall, each wording once.
+def _matching_answers(context: Context, query: Query, windows: Sequence[TimeSpan]) -> list[_Answer]:
+    """Return the statements that answer the query, in the order of recall, each wording once.
 
     What a mental model repeats is quoted from the memory, whose date is known.
     """
-    found: dict[str, _Found] = {}
+    answers: dict[str, _Answer] = {}
     for item in sorted(context.items, key=lambda item: isinstance(item.source, MentalModel)):
         memory = item.source
         if isinstance(memory, MentalModel):
-            memory = _as_memory(memory)
+            memory = _own_words_as_memory(memory)
         events = query.asked is Asked.EVENTS
-        if windows and not events and not any(_lies_in(memory, window) for window in windows):
+        if windows and not events and not any(_is_within(memory, window) for window in windows):
             continue
         for statement in statements(memory):
             match = Match(statement, query)
@@ -212,15 +212,15 @@ def _answers(context: Context, query: Query, windows: Sequence[TimeSpan]) -> lis
                 continue
             if match.fits() and match.answers():
                 key = text_fingerprint(statement.text)
-                if key not in found:
-                    outdated = _is_outdated(statement, item, context)
-                    denial = retraction_after(statement.memory.text, statement.text)
-                    found[key] = _Found(statement, match, item, outdated, denial)
-    return list(found.values())
+                if key not in answers:
+                    outdated = _is_contradicted(statement, item, context)
+                    retraction = retraction_after(statement.memory.text, statement.text)
+                    answers[key] = _Answer(statement, match, item, outdated, retraction)
+    return list(answers.values())
 
 
-def _is_outdated(statement: Statement, item: ContextItem, context: Context) -> bool:
-    """Return True if newer memories contradict the statement, not another one of its memory."""
+def _is_contradicted(statement: Statement, item: ContextItem, context: Context) -> bool:
+    """Return True if newer memories contradict this statement itself, not another of its memory."""
     if not item.stale or isinstance(item.source, MentalModel):
         return item.stale
     memory, facts = item.source, list(_facts(context))
@@ -233,23 +233,23 @@ def _facts(context: Context) -> Iterator[Memory]:
     yield from {memory.id: memory for memory in memories}.values()
 
 
-def _as_memory(model: MentalModel) -> Memory:
-    """Return the model's own words as a memory; none of lines that quote memories."""
+def _own_words_as_memory(model: MentalModel) -> Memory:
+    """Return a mental model's own words as a memory, without the lines that quote memories."""
     own = [line for line in model.text.splitlines() if not line.lstrip().startswith("- ")]
     return Memory(
         id=model.id, bank_id=model.bank_id, text="\n".join(own), mentioned_at=model.refreshed_at
     )
 
 
-def _lies_in(memory: Memory, window: TimeSpan) -> bool:
-    """Return True if a time the memory names, or else when it was said, lies in the window."""
+def _is_within(memory: Memory, window: TimeSpan) -> bool:
+    """Return True if a time the memory names, or else the time it was said, overlaps the window."""
     if memory.occurred:
         return any(t.start < window.end and window.start < t.end for t in memory.occurred)
     return window.start <= memory.mentioned_at < window.end
 
 
 def _asker(context: Context) -> str:
-    """Return the one named speaker of the memories, for whom "I" stands; empty for several."""
+    """Return the single named speaker of the memories, whom "I" refers to; else ""."""
     speakers = {
         item.source.speaker.casefold()
         for item in context.items
@@ -260,230 +260,270 @@ def _asker(context: Context) -> str:
     return speakers.pop() if len(speakers) == 1 else ""
 
 
-def _current(found: Sequence[_Found], query: Query, context: Context) -> list[_Found]:
-    """Return the statements without those that newer memories contradict, or these if all are.
+def _current_answers(answers: Sequence[_Answer], query: Query, context: Context) -> list[_Answer]:
+    """Return the answers that hold at the time of the question; all of them if none does.
 
-    A question about the past is answered with what was; so is one to which nothing newer answers.
+    A question for a former state is answered with statements up to the change that ended it.
     """
-    if query.before:
-        lasting = _since_last_change([one for one in found if not one.outdated])
-        follows = [one for one in found if query.followed_by <= set(lexemes(one.statement.text))]
-        last = max((one.said_at for one in follows), default=None)
-        former = [one for one in found if one not in lasting or one.match.is_former()]
-        found = [one for one in former if last and one.said_at <= last]
+    if query.asks_former:
+        since_change = _after_last_change([answer for answer in answers if not answer.is_outdated])
+        following = [
+            answer for answer in answers if query.followed_by <= set(lexemes(answer.statement.text))
+        ]
+        last_following = max((answer.said_at for answer in following), default=None)
+        past_answers = [
+            answer for answer in answers if answer not in since_change or answer.match.is_former()
+        ]
+        answers = [
+            answer for answer in past_answers if last_following and answer.said_at <= last_following
+        ]
     elif not query.past:
-        current = [one for one in found if not one.outdated]
-        found = current or _instead(found, query, context) or found
-        found = _in_other_role(found, query, context) or _since_last_change(found)
-        found = _in_short(found, query, context) or found or _elsewhere(query, context)
-    return sorted(found, key=lambda one: one.said_at, reverse=True)[:LONGEST_LIST]
+        current = [answer for answer in answers if not answer.is_outdated]
+        answers = current or _replacements(answers, query, context) or answers
+        answers = _new_roles(answers, query, context) or _after_last_change(answers)
+        answers = (
+            _endings_by_short_name(answers, query, context)
+            or answers
+            or _new_places(query, context)
+        )
+    return sorted(answers, key=lambda answer: answer.said_at, reverse=True)[:MAX_STATEMENTS]
 
 
-def _instead(found: Sequence[_Found], query: Query, context: Context) -> list[_Found]:
-    """Return the statements of newer memories that contradict those found."""
+def _replacements(answers: Sequence[_Answer], query: Query, context: Context) -> list[_Answer]:
+    """Return statements of newer memories that contradict the answers."""
     facts = {item.id: item for item in context.items if isinstance(item.source, Memory)}
-    news: dict[str, _Found] = {}
-    for one in found:
-        older = replace(one.statement.memory, text=one.statement.text)
-        ended = one.match.verdict() is True
-        for newer in _newer(one, older, context):
+    replacements: dict[str, _Answer] = {}
+    for answer in answers:
+        older = replace(answer.statement.memory, text=answer.statement.text)
+        ends_yes = answer.match.verdict() is True
+        for newer in _contradicting_memories(answer, older, context):
             for statement in statements(newer):
-                said = replace(newer, text=statement.text)
-                if isinstance(one.item.source, MentalModel) or contradicts(said, older):
+                newer_statement = replace(newer, text=statement.text)
+                if isinstance(answer.item.source, MentalModel) or contradicts(
+                    newer_statement, older
+                ):
                     match, item = Match(statement, query), facts[newer.id]
-                    new = _Found(statement, match, item, instead=True, ended=ended)
-                    news[statement.text] = new
-    return list(news.values())
+                    replacement = _Answer(
+                        statement, match, item, is_replacement=True, ends_yes=ends_yes
+                    )
+                    replacements[statement.text] = replacement
+    return list(replacements.values())
 
 
-def _newer(one: _Found, older: Memory, context: Context) -> list[Memory]:
-    """Return the memories that contradict a statement, and that no newer one does."""
+def _contradicting_memories(answer: _Answer, older: Memory, context: Context) -> list[Memory]:
+    """Return the memories that contradict a statement and are not contradicted themselves."""
     memories = list(_facts(context))
-    if not isinstance(one.item.source, MentalModel):
+    if not isinstance(answer.item.source, MentalModel):
         return overtaking(older, memories)
-    ids = contradicting(replace(one.item.source, text=older.text), memories)
+    ids = contradicting(replace(answer.item.source, text=older.text), memories)
     overtaken = contradicted([memory for memory in memories if memory.id in ids])
     return [memory for memory in memories if memory.id in ids and memory.id not in overtaken]
 
 
-def _with_hints(found: list[_Found], query: Query, context: Context) -> list[_Found]:
-    """Return the statements with the latest of those told since that hint at an end of it."""
-    now = query.tense in ("present", "future") and not query.before
-    if not now or not found or query.asked in _LASTING or any(one.instead for one in found):
-        return found
-    texts = {one.statement.text for one in found}
+def _with_hints(answers: list[_Answer], query: Query, context: Context) -> list[_Answer]:
+    """Add the latest statements that hint that an answer no longer holds."""
+    asks_of_now = query.tense in ("present", "future") and not query.asks_former
+    if (
+        not asks_of_now
+        or not answers
+        or query.asked in _PERMANENT
+        or any(answer.is_replacement for answer in answers)
+    ):
+        return answers
+    texts = {answer.statement.text for answer in answers}
     items = {item.id: item for item in context.items if isinstance(item.source, Memory)}
     hints = [
-        _Found(statement, match, items[memory.id], hint=True)
+        _Answer(statement, match, items[memory.id], is_hint=True)
         for memory in _facts(context)
         for statement in statements(memory)
-        if statement.text not in texts and all(_is_later(statement, one) for one in found)
+        if statement.text not in texts
+        and all(_may_be_later(statement, answer) for answer in answers)
         for match in (Match(statement, query),)
-        if any(match.may_end(one.statement.sentence) for one in found)
+        if any(match.may_end(answer.statement.sentence) for answer in answers)
     ]
-    hints.sort(key=lambda one: one.said_at, reverse=True)
-    return [*hints[:MOST_HINTS], *found]
+    hints.sort(key=lambda answer: answer.said_at, reverse=True)
+    return [*hints[:MAX_HINTS], *answers]
 
 
-def _is_later(statement: Statement, one: _Found) -> bool:
-    """Return True if a statement was told after one that was found, or may have been."""
-    memory, other = statement.memory, one.statement.memory
-    if memory.id == other.id:
-        told, before = statement.sentence.text, one.statement.sentence.text
-        return memory.text.find(told) > memory.text.find(before)
-    return memory.mentioned_at >= one.said_at
+def _may_be_later(statement: Statement, answer: _Answer) -> bool:
+    """Return True if a statement was said after the answer, or at the same time."""
+    memory, answer_memory = statement.memory, answer.statement.memory
+    if memory.id == answer_memory.id:
+        sentence, answer_sentence = statement.sentence.text, answer.statement.sentence.text
+        return memory.text.find(sentence) > memory.text.find(answer_sentence)
+    return memory.mentioned_at >= answer.said_at
 
 
-def _in_other_role(found: Sequence[_Found], query: Query, context: Context) -> list[_Found]:
-    """Return who is "now a teacher" of whom it was asked if she works as a nurse."""
-    if query.subject is None or not any(one.match.is_role() for one in found):
+def _new_roles(answers: Sequence[_Answer], query: Query, context: Context) -> list[_Answer]:
+    """Return newer statements of the subject's role, asked "does she work as a nurse"."""
+    if query.subject is None or not any(answer.match.is_role() for answer in answers):
         return []
-    job = replace(query, asked=Asked.JOB, terms=(query.subject,), verb=frozenset(), light="be")
-    last = max(one.said_at for one in found)
+    job_query = replace(
+        query, asked=Asked.JOB, terms=(query.subject,), verb=frozenset(), light_verb="be"
+    )
+    latest = max(answer.said_at for answer in answers)
     return [
-        replace(one, instead=True, ended=True)
-        for one in _since_last_change(_answers(context, job, ()))
-        if one.said_at > last and one.match.replaces()
+        replace(answer, is_replacement=True, ends_yes=True)
+        for answer in _after_last_change(_matching_answers(context, job_query, ()))
+        if answer.said_at > latest and answer.match.replaces()
     ]
 
 
-def _in_short(found: Sequence[_Found], query: Query, context: Context) -> list[_Found]:
-    """Return what ends the statements, told of "the club" where they are of "the chess club"."""
+def _endings_by_short_name(
+    answers: Sequence[_Answer], query: Query, context: Context
+) -> list[_Answer]:
+    """Return endings that use a short name: "the club" for "the chess club"."""
     index = query.terms.index(query.subject) if query.subject in query.terms else 0
-    if not found or index == 0 or query.terms[index - 1].is_name:
+    if not answers or index == 0 or query.terms[index - 1].is_name:
         return []
     short = replace(query, terms=(*query.terms[: index - 1], *query.terms[index:]))
-    asked = frozenset[str]().union(query.verb, *(term.stems for term in query.terms))
-    told = {stem for one in found for stem in lexemes(one.statement.text)} - asked
-    last = max(one.said_at for one in found)
+    question_lexemes = frozenset[str]().union(query.verb, *(term.stems for term in query.terms))
+    answer_lexemes = {
+        stem for answer in answers for stem in lexemes(answer.statement.text)
+    } - question_lexemes
+    latest = max(answer.said_at for answer in answers)
     return [
-        replace(one, instead=True)
-        for one in _answers(context, short, ())
-        if one.said_at > last and one.match.ends() and told & set(lexemes(one.statement.text))
+        replace(answer, is_replacement=True)
+        for answer in _matching_answers(context, short, ())
+        if answer.said_at > latest
+        and answer.match.ends()
+        and answer_lexemes & set(lexemes(answer.statement.text))
     ]
 
 
-def _elsewhere(query: Query, context: Context) -> list[_Found]:
-    """Return where a thing is of which it was asked if it is still where it was."""
-    if not (query.still and query.light == "be" and query.subject in query.terms):
+def _new_places(query: Query, context: Context) -> list[_Answer]:
+    """Return where a thing is now, for a question if it is still in its old place."""
+    if not (query.still and query.light_verb == "be" and query.subject in query.terms):
         return []
-    end = query.terms.index(query.subject) + 1
-    places = frozenset[str]().union(*(term.stems for term in query.terms[end:]))
-    where = replace(query, asked=Asked.WHERE, terms=query.terms[:end], still=False)
-    found = _answers(context, where, ())
-    last = [one for one in _current(found, where, context) if one.match.replaces()]
-    was = any(places & set(lexemes(one.statement.text)) for one in found if one not in last)
+    subject_end = query.terms.index(query.subject) + 1
+    places = frozenset[str]().union(*(term.stems for term in query.terms[subject_end:]))
+    where_query = replace(query, asked=Asked.WHERE, terms=query.terms[:subject_end], still=False)
+    answers = _matching_answers(context, where_query, ())
+    latest = [
+        answer
+        for answer in _current_answers(answers, where_query, context)
+        if answer.match.replaces()
+    ]
+    was_there = any(
+        places & set(lexemes(answer.statement.text)) for answer in answers if answer not in latest
+    )
     return [
-        replace(one, instead=True, ended=True)
-        for one in last
-        if was and not places & set(lexemes(one.statement.text))
+        replace(answer, is_replacement=True, ends_yes=True)
+        for answer in latest
+        if was_there and not places & set(lexemes(answer.statement.text))
     ]
 
 
-def _since_last_change(found: Sequence[_Found]) -> list[_Found]:
-    """Return the statements since the last one that replaces older ones, of what there is one of.
+def _after_last_change(answers: Sequence[_Answer]) -> list[_Answer]:
+    """Return the answers since the last one that replaces older values.
 
-    One who moved lives elsewhere, and what is "now" on Mondays is on no other day.
+    Somebody who moved lives elsewhere, and what is "now" on Mondays is on no other day.
     """
-    changes = [one.said_at for one in found if one.match.replaces()]
-    return [one for one in found if not changes or one.said_at >= max(changes)]
+    changes = [answer.said_at for answer in answers if answer.match.replaces()]
+    return [answer for answer in answers if not changes or answer.said_at >= max(changes)]
 
 
-def _text(query: Query, found: Sequence[_Found], context: Context, asked_at: datetime) -> str:
-    """Return the answer: one quotation, or a list of them; dated if it was asked when."""
-    lines = [(one, _quoted(one, asked_at)) for one in found]
+def _answer_text(
+    query: Query, answers: Sequence[_Answer], context: Context, asked_at: datetime
+) -> str:
+    """Return the answer's text: one quotation or a list; dated if the question asks when."""
+    lines = [(answer, _quotation(answer, asked_at)) for answer in answers]
     if query.asked is Asked.EVENTS:
-        return _dated((one.match.event_time(), quoted) for one, quoted in lines)
+        return _dated_list((answer.match.event_time(), quoted) for answer, quoted in lines)
     if query.asked is Asked.WHEN:
-        return _dated((None if one.hint else one.match.time(), quoted) for one, quoted in lines)
-    if not found:
+        return _dated_list(
+            (None if answer.is_hint else answer.match.time(), quoted) for answer, quoted in lines
+        )
+    if not answers:
         return ""
-    lead = _lead(query, found, context)
-    if len(found) == 1:
+    lead = _value_prefix(query, answers, context)
+    if len(answers) == 1:
         return f"{lead}{lines[0][1]}"
     listed = "\n".join(f"- {quoted}" for _, quoted in lines)
     return f"{lead.rstrip()}\n{listed}" if lead else listed
 
 
-def _dated(lines: Iterable[tuple[TimeSpan | None, str]]) -> str:
-    """Return a list of quotations, each after its time; those without one come last."""
+def _dated_list(lines: Iterable[tuple[TimeSpan | None, str]]) -> str:
+    """Return a list of quotations by time; those without a time come last."""
     lines = list(lines)
     dated = sorted((span, quoted) for span, quoted in lines if span)
     undated = (f"- {quoted}" for span, quoted in lines if not span)
     return "\n".join([*(f"- {when(span)}: {quoted}" for span, quoted in dated), *undated])
 
 
-def _quoted(one: _Found, asked_at: datetime) -> str:
-    """Return a statement in quotation marks, with its speaker, date and label.
+def _quotation(answer: _Answer, asked_at: datetime) -> str:
+    """Render a statement in quotation marks, with speaker, date and label.
 
     What was said on the day of the question needs no date.
     """
-    speaker = as_line(one.statement.memory.speaker or "")
-    words = as_item(f"{one.statement.text} {one.denial}".rstrip())
+    speaker = as_line(answer.statement.memory.speaker or "")
+    words = as_item(f"{answer.statement.text} {answer.retraction}".rstrip())
     notes = []
-    if one.said_at.date() != asked_at.date():
-        verb = "written" if isinstance(one.item.source, MentalModel) else "said"
-        notes.append(f"{verb} {day_text(one.said_at)}")
-    if one.outdated:
+    if answer.said_at.date() != asked_at.date():
+        verb = "written" if isinstance(answer.item.source, MentalModel) else "said"
+        notes.append(f"{verb} {day_text(answer.said_at)}")
+    if answer.is_outdated:
         notes.append("changed since")
     note = f" ({', '.join(notes)})" if notes else ""
-    return f"{f'{speaker}: ' if speaker else ''}“{words}”{note} [{one.item.label}]"
+    return f"{f'{speaker}: ' if speaker else ''}“{words}”{note} [{answer.item.label}]"
 
 
-def _lead(query: Query, found: Sequence[_Found], context: Context) -> str:
-    """Return the value itself, a number, yes or no, where all statements give the same.
+def _value_prefix(query: Query, answers: Sequence[_Answer], context: Context) -> str:
+    """Return the number, "Yes" or "No" on which all answers agree, as a prefix; else "".
 
     None is given where a later memory speaks of the matter in other words: it may say otherwise.
     """
-    if any(one.instead for one in found):
-        return "No: " if query.still and all(one.ended for one in found) else ""
-    if any(one.hint or not one.holds for one in found) or _is_spoken_of_later(
-        query, found, context
+    if any(answer.is_replacement for answer in answers):
+        return "No: " if query.still and all(answer.ends_yes for answer in answers) else ""
+    if any(answer.is_hint or not answer.holds for answer in answers) or _may_be_changed_later(
+        query, answers, context
     ):
         return ""
     values: set[str | None] = set()
-    for one in found:
+    for answer in answers:
         if query.asked is Asked.WHETHER:
-            values.add({True: "Yes", False: "No", None: None}[one.match.verdict()])
+            values.add({True: "Yes", False: "No", None: None}[answer.match.verdict()])
         else:
-            values.add(one.match.number() if query.asked is Asked.NUMBER else None)
+            values.add(answer.match.number() if query.asked is Asked.NUMBER else None)
     value = values.pop() if len(values) == 1 else None
     return f"{value}: " if value else ""
 
 
-def _is_spoken_of_later(query: Query, found: Sequence[_Found], context: Context) -> bool:
-    """Return True if something said after the statements found may change them.
+def _may_be_changed_later(query: Query, answers: Sequence[_Answer], context: Context) -> bool:
+    """Return True if a statement after the answers may change them.
 
     That is what shares half of the question's words, names aside; or one, and tells of a change.
     """
-    last = max(one.said_at for one in found)
-    asked = [term.stems for term in query.terms if not term.is_name]
-    asked += [query.verb] if query.verb else []
+    latest = max(answer.said_at for answer in answers)
+    asked_stems = [term.stems for term in query.terms if not term.is_name]
+    asked_stems += [query.verb] if query.verb else []
     for memory in _facts(context):
-        if memory.mentioned_at <= last:
+        if memory.mentioned_at <= latest:
             continue
         for statement in statements(memory):
             words = set(lexemes(statement.text))
-            shared = sum(not stems.isdisjoint(words) for stems in asked)
-            changes = not _CHANGE.isdisjoint(word.lemma for word in statement.sentence.words)
-            if shared and (2 * shared >= len(asked) or changes or Match(statement, query).ends()):
+            shared_count = sum(not stems.isdisjoint(words) for stems in asked_stems)
+            changes = not _CHANGE_LEMMAS.isdisjoint(word.lemma for word in statement.sentence.words)
+            if shared_count and (
+                2 * shared_count >= len(asked_stems) or changes or Match(statement, query).ends()
+            ):
                 return True
     return False
 
 
-def _with_causes(
+def _text_with_causes(
     deps: RecallDependencies,
     bank: StoredBank,
     request: RecallRequest,
     context: Context,
     query: Query,
-    found: Sequence[_Found],
+    answers: Sequence[_Answer],
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the causes: named in the sentence itself, or else beside it."""
+    """Return the text of the causes and the ids cited, for a question that asks why."""
     cited: list[tuple[str, tuple[str, ...]]] = [
-        (_quoted(one, request.asked_at), (one.item.id,)) for one in found
+        (_quotation(answer, request.asked_at), (answer.item.id,)) for answer in answers
     ]
-    cited = cited or list(reasons(deps, bank, request, context, query))[:LONGEST_LIST]
+    cited = cited or list(reasons(deps, bank, request, context, query))[:MAX_STATEMENTS]
     lines = list(dict.fromkeys(line for line, _ in cited))
     text = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
     return text, tuple(dict.fromkeys(id for _, ids in cited for id in ids))

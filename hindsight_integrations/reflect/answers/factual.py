@@ -17,7 +17,7 @@ _MOVES = frozenset({"move", "relocate", "settle"})
 
 
 def is_told(sentence: Sentence, index: int, planned: bool = False, past: bool = False) -> bool:
-    """Return True if a sentence tells what a word says as a fact.
+    """Return True if a sentence states an event or state as a fact.
 
     Args:
         sentence: the sentence.
@@ -49,7 +49,7 @@ def is_told(sentence: Sentence, index: int, planned: bool = False, past: bool = 
 
 
 def _is_noun_told(sentence: Sentence, index: int, planned: bool, past: bool) -> bool:
-    """Return True unless a noun is what somebody only wants, or belongs to another noun."""
+    """Return True unless a noun is only wished for, or modifies another noun."""
     if is_modifier(sentence, index):
         return False
     verb = _verb_above(sentence, index)
@@ -63,14 +63,14 @@ def _is_noun_told(sentence: Sentence, index: int, planned: bool, past: bool) -> 
 
 
 def is_modifier(sentence: Sentence, index: int) -> bool:
-    """Return True for the "wedding" of "wedding invitations", not of "wedding date"."""
+    """Return True for a noun that modifies another: "wedding" of "wedding invitations"."""
     word = sentence.words[index]
     common = word.dep == "compound" and word.is_noun and not word.is_proper
     return common and sentence.words[word.head].lemma not in _WORDS["general"]
 
 
 def _is_told_by(sentence: Sentence, index: int, planned: bool, past: bool) -> bool | None:
-    """Return whether what a verb depends on lets it be a fact; None if that depends in turn."""
+    """Return if the governing word makes a verb a fact; None if that depends on a word above it."""
     word = sentence.words[index]
     governor = sentence.words[word.head]
     infinitive = _is_infinitive(sentence, index)
@@ -97,7 +97,7 @@ def _is_told_by(sentence: Sentence, index: int, planned: bool, past: bool) -> bo
 
 
 def _is_done_under(sentence: Sentence, index: int, planned: bool, past: bool) -> bool:
-    """Return True for the "fix" of "managed to fix", and of "plans to fix" if a plan will do."""
+    """Return True if the verb above implies that it was done: "managed to fix"."""
     governor = sentence.words[sentence.words[index].head]
     going = governor.lemma == "go" and governor.tag == "VBG"
     if planned and (going or governor.lemma in _WORDS["planning"]):
@@ -112,7 +112,7 @@ def _is_done_under(sentence: Sentence, index: int, planned: bool, past: bool) ->
 
 
 def _is_done_after(sentence: Sentence, index: int) -> bool:
-    """Return True for the "signing" of "left after signing it", not of "without signing it"."""
+    """Return True for an event after a preposition: "left after signing it", not "without"."""
     way = sentence.words[sentence.words[index].head]
     if way.lemma == "to":
         heads = {
@@ -124,14 +124,14 @@ def _is_done_after(sentence: Sentence, index: int) -> bool:
 
 
 def _is_beside(sentence: Sentence, index: int) -> bool:
-    """Return True for the "hate" of "I hate it, my eyes get tired", not of "I hate it, I think"."""
+    """Return True for a juxtaposed main clause: "I hate it, my eyes get tired"."""
     governor = sentence.words[index].head
     first = index < governor and not sentence.children(index, "mark")
     return first and sentence.words[governor].lemma not in _WORDS["doubting"]
 
 
 def _is_known(sentence: Sentence, index: int) -> bool:
-    """Return True for a clause that is said or known."""
+    """Return True for a clause after a verb of saying or knowing."""
     word = sentence.words[index]
     governor = sentence.words[word.head]
     if governor.lemma != "be":
@@ -160,19 +160,19 @@ def _is_denied(sentence: Sentence, verb: int) -> bool:
 
 
 def _is_nearly(sentence: Sentence, verb: int) -> bool:
-    """Return True for the "bought" of "almost bought"."""
+    """Return True for an event that almost happened: "almost bought"."""
     return any(
         sentence.words[i].lower in _WORDS["nearly"] for i in sentence.children(verb, "advmod")
     )
 
 
 def _is_due(sentence: Sentence, verb: int) -> bool:
-    """Return True for the "pay" of "must pay"."""
+    """Return True for an obligation: "must pay"."""
     return any(sentence.words[i].tag == "MD" for i in sentence.children(verb, "aux"))
 
 
 def _verb_above(sentence: Sentence, index: int) -> int:
-    """Return the verb or predicate that a word depends on; the root if there is none."""
+    """Return the verb or predicate that governs a word; the root if there is none."""
     above = sentence.words[index].head
     while sentence.words[above].head != above and not (
         sentence.words[above].is_verb or sentence.words[above].dep == "acomp"
@@ -182,7 +182,7 @@ def _verb_above(sentence: Sentence, index: int) -> int:
 
 
 def is_supposed(sentence: Sentence, places: set[int], asked: set[int]) -> bool:
-    """Return True if somebody only thought what all of these words speak of.
+    """Return True if all of these words are only a belief that the question does not ask for.
 
     Not if that is what is asked: `asked` are the verbs of the question.
     """
@@ -199,7 +199,7 @@ def is_supposed(sentence: Sentence, places: set[int], asked: set[int]) -> bool:
 
 
 def has_arrived(sentence: Sentence, verb: int) -> bool:
-    """Return True if somebody who moved, by this verb, lives where the sentence says."""
+    """Return True if a verb of moving says where somebody lives now."""
     word = sentence.words[verb]
     if word.lemma not in _MOVES:
         return True
@@ -213,12 +213,12 @@ def has_arrived(sentence: Sentence, verb: int) -> bool:
 
 
 def has_left(sentence: Sentence, verb: int) -> bool:
-    """Return True if somebody moved, by this verb, "out" or "away", and it says to no place."""
+    """Return True if a verb of moving has "out" or "away", and no destination."""
     return sentence.words[verb].lemma in _MOVES and _only_leaves(_ways(sentence, verb))
 
 
 def _ways(sentence: Sentence, verb: int) -> set[str]:
-    """Return the words that tell the way of a move: the "from" and "to" of "from Jena to Bonn"."""
+    """Return the prepositions and particles of a move: "from" and "to" of "from Jena to Bonn"."""
     ways = sentence.children(verb, "prep", "advmod", "prt")
     ways += tuple(to for way in ways for to in sentence.children(way, "prep"))
     return {sentence.words[i].lower for i in ways}

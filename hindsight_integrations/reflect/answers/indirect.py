@@ -27,7 +27,7 @@ _THINGS = 2
 
 
 def direct(text: str) -> str:
-    """Return an indirect question as one that is put directly; other text as it is."""
+    """Convert an indirect question to a direct one; return other text unchanged."""
     if asked := _ASKED.fullmatch(text.strip()):
         word, clause = asked["word"].casefold(), asked["clause"]
         if word in ("if", "whether"):
@@ -42,7 +42,7 @@ def direct(text: str) -> str:
 
 
 def _of_kind(word: str, things: str) -> str | None:
-    """Return "which tools does the team use?" for "the tools the team uses"."""
+    """Convert a noun phrase with a clause to a question: "which tools does the team use?"."""
     sentence = parse(f"List the {things}.")
     noun = next((at for at in sentence.children(0, "dobj") if at >= _THINGS), None)
     clause = None if noun is None else next(iter(sentence.children(noun, "relcl")), None)
@@ -59,7 +59,7 @@ def _of_kind(word: str, things: str) -> str | None:
 
 
 def _inverted(opening: str, told: Sentence) -> str | None:
-    """Return the question that a plain clause answers: "does Tom live here?"; None if unclear."""
+    """Convert a plain clause to a yes-or-no question: "does Tom live here?"; None if unclear."""
     root = next(iter(told.roots()), None)
     if root is None or not told.words[root].is_verb or told.children(root, "neg"):
         return None

@@ -55,11 +55,11 @@ class Match(PersonMatch):
     """One sentence compared with one question."""
 
     def answers(self) -> bool:
-        """Return True if the sentence has what is asked for."""
+        """Return True if the sentence has the kind of answer that the question asks for."""
         return _HAS[self._query.asked](self)
 
     def has_place(self) -> bool:
-        """Return True if a place is named by its kind, or with a preposition."""
+        """Return True if the sentence names a place, by its label or with a preposition."""
         others = set(self._others())
         if any(self._employer(verb) & others for verb in self.verbs()) or self._is_with_somebody():
             return True
@@ -77,18 +77,18 @@ class Match(PersonMatch):
         )
 
     def _is_origin(self, way: Word) -> bool:
-        """Return True for the "from" of "is from Ulm", and of any verb that the question has."""
-        return self._query.light != "be" or self._words[way.head].lemma == "be"
+        """Return True if a preposition means an origin ("is from Ulm"), or is the question's."""
+        return self._query.light_verb != "be" or self._words[way.head].lemma == "be"
 
     def _is_where(self, place: int, way: int) -> bool:
-        """Return True if a place belongs to a verb that says where the subject is, or does it.
+        """Return True if a place says where the subject is or acts, by way of a verb.
 
         It may belong to what the verb is done to, but to no other noun: nobody who "is our contact
         at the desk", or "asked Bosch in Ulm", is at the desk or in Ulm.
         """
         above = [i for i in self._upward(way) if i != place]
         verb = next((i for i in above if self._words[i].is_verb), None)
-        if self._query.light != "be" or self._query.subject is None:
+        if self._query.light_verb != "be" or self._query.subject is None:
             verbs = set(self.verbs())
             verbs |= {self._verb_of(i) for i in verbs if not self._words[i].is_verb}
             company = any(self._words[i].lemma == "with" for i in above if i != way)
@@ -104,18 +104,18 @@ class Match(PersonMatch):
         return lies and bool(acts) and between <= self.patients(verb) & own
 
     def _verb_of(self, noun: int) -> int:
-        """Return the verb that a noun belongs to; the noun itself if there is none."""
+        """Return the verb that governs a noun; the noun itself if there is none."""
         return next((i for i in self._upward(noun) if self._words[i].is_verb), noun)
 
     def _is_place(self, noun: int) -> bool:
-        """Return False for the "holiday" of "is on holiday", a noun alone that names no place."""
+        """Return False for a bare noun that names no place: "holiday" of "is on holiday"."""
         word = self._words[noun]
         alone = word.tag == "NN" and not self._sentence.children(noun, "det", "poss", "compound")
-        return self._query.light != "be" or not alone or word.lemma in WORDS["bare_places"]
+        return self._query.light_verb != "be" or not alone or word.lemma in WORDS["bare_places"]
 
     def _is_with_somebody(self) -> bool:
-        """Return True for "the key is with Ana"."""
-        return self._query.light == "be" and any(
+        """Return True if the thing is with a person: "the key is with Ana"."""
+        return self._query.light_verb == "be" and any(
             self._words[on].lemma == "with"
             and self._words[self._words[on].head].lemma == "be"
             and any(map(self._is_person, self._sentence.children(on, "pobj")))
@@ -123,7 +123,7 @@ class Match(PersonMatch):
         )
 
     def has_means(self) -> bool:
-        """Return True if it names by which means something is done: "by bike", "with Stripe"."""
+        """Return True if the sentence names a means or an instrument: "by bike", "with Stripe"."""
         verbs = self.verbs()
         return any(
             self._words[verb].lemma not in WORDS["states"]
@@ -132,7 +132,7 @@ class Match(PersonMatch):
         )
 
     def _is_purpose(self, verb: int) -> bool:
-        """Return True for the verb of "we use Helm to deploy" and "to open it, lift the latch"."""
+        """Return True if a verb states a purpose: "we use Helm to deploy"."""
         word = self._words[verb]
         told = verb < word.head and self._words[word.head].tag == "VB"
         purpose = any(self._words[i].tag == "TO" for i in self._sentence.children(verb, "aux"))
@@ -150,7 +150,7 @@ class Match(PersonMatch):
         return any(self._is_instrument(i) for i in things if i not in self.matched())
 
     def _is_instrument(self, index: int) -> bool:
-        """Return True for a thing by which something may be done: no person, no time, no place."""
+        """Return True if a noun may be an instrument: no person, time or place."""
         word, way = self._words[index], self._words[self._words[index].head]
         placed = way.lemma == "by" and bool(self._sentence.children(index, "det"))
         company = WORDS["company"] | CATEGORIES["relative"] | CATEGORIES["sibling"]
@@ -158,7 +158,7 @@ class Match(PersonMatch):
         return word.is_noun and not placed and not person and word.label not in TIMES
 
     def has_time(self) -> bool:
-        """Return True if a time is named."""
+        """Return True if the sentence names a time."""
         if self._has_occasion():
             return True
         return bool(self._named()) or any(
@@ -170,7 +170,7 @@ class Match(PersonMatch):
         )
 
     def _is_hour(self, word: Word) -> bool:
-        """Return True for the "six" of "closes at six"."""
+        """Return True if a number is an hour of the day: "closes at six"."""
         at = self._words[word.head]
         return (
             word.dep == "pobj"
@@ -180,14 +180,14 @@ class Match(PersonMatch):
         )
 
     def _is_state(self, verb: int) -> bool:
-        """Return True for the "is" of "dinner is at eight", asked when that is."""
+        """Return True if a form of "be" gives an event its time: "dinner is at eight"."""
         subject = self._query.subject
         own = self._at.get(subject.text, set()) if subject else set()
-        is_so = self._query.light == "be" and self._words[verb].lemma == "be"
+        is_so = self._query.light_verb == "be" and self._words[verb].lemma == "be"
         return is_so and bool(self.agents(verb) & own)
 
     def _has_occasion(self) -> bool:
-        """Return True for "when Ella was born" and "before work" beside the verb asked of."""
+        """Return True if an occasion gives the time: "when Ella was born", "before work"."""
         for verb in self.verbs():
             for clause in self._sentence.children(verb, "advcl"):
                 marks = self._sentence.children(clause, "mark", "advmod")
@@ -202,7 +202,7 @@ class Match(PersonMatch):
         return False
 
     def time(self) -> TimeSpan | None:
-        """Return the time of what is asked of; None if it is not clear, or said to have moved."""
+        """Return the time of the event asked about; None if it is unclear, or has been moved."""
         asked = self.verbs()
         moved = any(
             w.lemma in WORDS["moving"] and i not in asked for i, w in enumerate(self._words)
@@ -220,7 +220,7 @@ class Match(PersonMatch):
         return date_of(self._sentence, event, self._times())
 
     def _times(self) -> tuple[TimeExpression, ...]:
-        """Return the times that the sentence names, as its memory has them stored.
+        """Return the times that the sentence names, as stored with its memory.
 
         The extractor read the whole memory, with its surroundings, and a caller may have given the
         times: of two readings the stored one counts, and one that cannot be assigned is left out.
@@ -236,7 +236,7 @@ class Match(PersonMatch):
         )
 
     def _named(self) -> tuple[TimeExpression, ...]:
-        """Return the times that the sentence names, as the extractor would read it alone."""
+        """Return the times that the sentence names when it is read alone."""
         memory = self._statement.memory
         return find_times(
             self._sentence.text,
@@ -246,7 +246,7 @@ class Match(PersonMatch):
         )
 
     def lies_in(self, windows: Sequence[TimeSpan]) -> bool:
-        """Return True if the times of the sentence, or else that of its saying, lie in a window."""
+        """Return True if the sentence's times, or else the time it was said, overlap a window."""
         memory = self._statement.memory
         own = self._time_of(self._sentence.roots())
         spans = (own,) if own else tuple(time.span for time in self._times())
@@ -255,7 +255,7 @@ class Match(PersonMatch):
         return any(t.start < w.end and w.start < t.end for t in spans for w in windows)
 
     def event_time(self) -> TimeSpan | None:
-        """Return the time of what it tells, or else the day on which it was said.
+        """Return the time of the event told, or else the day on which it was said.
 
         None if it names times, of which it is not clear that one is that of it.
         """
@@ -264,7 +264,7 @@ class Match(PersonMatch):
         return TimeSpan.of_day(self._statement.memory.mentioned_at)
 
     def has_event(self) -> bool:
-        """Return True if its main verb tells what happened, or what the subject asked of did."""
+        """Return True if the sentence tells an event, by its main verb or by the subject's verb."""
         subject = self._query.subject
         own = None if subject is None else self._at[subject.text]
         return any(
@@ -273,7 +273,7 @@ class Match(PersonMatch):
         )
 
     def _is_past(self, verb: int) -> bool:
-        """Return True for what was done ("launched", "was replaced", "has hired"); no state."""
+        """Return True for the past of an event verb ("launched", "has hired"), not of a state."""
         word = self._words[verb]
         helpers = [self._words[i] for i in self._sentence.children(verb, "aux", "auxpass")]
         if self._sentence.children(verb, "neg") or word.lemma in WORDS["states"]:
@@ -283,7 +283,7 @@ class Match(PersonMatch):
         return word.tag == "VBN" and any(h.tag == "VBD" or h.lemma == "have" for h in helpers)
 
     def replaces(self) -> bool:
-        """Return True if it says for certain that it takes the place of an older statement."""
+        """Return True if the sentence certainly replaces an older statement."""
         memory = self._statement.memory
         if not is_lasting_change(self._sentence.text, memory.speaker):
             return False
@@ -293,18 +293,18 @@ class Match(PersonMatch):
             self._query.asked, ("move", "relocate")
         )
         said = any(w.lemma in moving or w.lemma in WORDS["replacing"] for w in self._words)
-        return (self._query.is_of_one and said) or bool(self._takers())
+        return (self._query.is_single_valued and said) or bool(self._takers())
 
     def ends(self) -> bool:
-        """Return True if it says that something with no further name is so "no longer"."""
+        """Return True if the sentence says that an unnamed state has ended ("no longer")."""
         subject = self._query.subject
         own = self._at.get(subject.text, set()) if subject else set()
         named = any(self._sentence.children(i, "compound", "amod", "poss") for i in own)
         return not named and any(map(self._no_longer, self.verbs()))
 
     def is_former(self) -> bool:
-        """Return True if it says of itself what was: "lived in", "used to live", "moved from"."""
-        if self._query.light == "be":
+        """Return True if the sentence states a former state: "used to live", "moved from"."""
+        if self._query.light_verb == "be":
             later = self._query.followed_by
             return any(
                 self._words[i].text.casefold() == "was"
@@ -327,17 +327,17 @@ class Match(PersonMatch):
         )
 
     def is_role(self) -> bool:
-        """Return True for the "as a nurse" of one who is asked to work as that."""
+        """Return True if the sentence has the role that the question asks about: "as a nurse"."""
         heads = (self._words[i].head for i in self.matched() if self._words[i].dep == "pobj")
         asked = self._query.asked is Asked.WHETHER
         return asked and any(self._words[head].lemma == "as" for head in heads)
 
     def has_number(self) -> bool:
-        """Return True if the noun that is counted has an exact number of its own."""
+        """Return True if the counted noun has an exact number of its own."""
         return self._number() is not None
 
     def number(self) -> str | None:
-        """Return the number of the noun that is counted; None unless it is plainly stated."""
+        """Return the number of the counted noun; None unless it is plainly stated."""
         index = self._number()
         if index is None:
             return None
@@ -345,7 +345,7 @@ class Match(PersonMatch):
         return self._words[index].text if self._is_plain(clause, ()) else None
 
     def _number(self) -> int | None:
-        """Return the number of the noun that is counted: of "two of the ten lamps" the first."""
+        """Return the number of the counted noun; of "two of the ten lamps" the first."""
         counted = {
             i
             for i, w in enumerate(self._words)
@@ -367,7 +367,7 @@ class Match(PersonMatch):
         return numbers[0] if exact else None
 
     def _part_of(self, noun: int) -> int | None:
-        """Return the "two" of "two of the ten lamps", the "most" of "most of them"."""
+        """Return the quantity before "of": "two" of "two of the ten lamps"."""
         of = self._words[noun].head
         if self._words[noun].dep != "pobj" or self._words[of].lemma != "of":
             return None
@@ -376,7 +376,7 @@ class Match(PersonMatch):
         return part if counts and not self._words[part].is_verb else None
 
     def has_extent(self) -> bool:
-        """Return True if what is measured is named: an age, a length, a frequency."""
+        """Return True if the sentence gives the measure: an age, a length, a frequency."""
         measure = self._query.measure
         if measure == "old":
             own = set().union(*self._at.values())
@@ -393,13 +393,13 @@ class Match(PersonMatch):
         return any(word.label in labels for word in self._words)
 
     def has_amount(self) -> bool:
-        """Return True if an amount is named."""
+        """Return True if the sentence names an amount."""
         return any(
             w.label in _AMOUNTS or w.tag == "CD" for w in self._words if w.label not in TIMES
         )
 
     def has_job(self) -> bool:
-        """Return True for "works as a ...", "is a ..."."""
+        """Return True if the sentence names an occupation: "works as a ...", "is a ..."."""
         own = set().union(*self._at.values())
         for index, word in enumerate(self._words):
             if not self.agents(index) & own:
@@ -416,7 +416,7 @@ class Match(PersonMatch):
         return False
 
     def has_thing(self) -> bool:
-        """Return True if it names a thing that the question does not: of the kind it asks for."""
+        """Return True if the sentence names a thing of the kind asked for, not in the question."""
         kind = self._query.focus.split()[-1] if self._query.focus else ""
         kind = {"color": "colour", "cities": "city", "countries": "country"}.get(
             kind, kind if kind in CATEGORIES else kind.removesuffix("s")
@@ -430,12 +430,12 @@ class Match(PersonMatch):
             if (w.tag in ("CD", "JJ", "FW", "VBG") or w.tag.startswith("NN"))
             and i not in self.matched()
         }
-        has = self._query.light == "have" and self._has_one(kind, others)
+        has = self._query.light_verb == "have" and self._has_one(kind, others)
         if has or self._is_ours() or self.of_kind():
             return True
-        if self._query.light == "do":
+        if self._query.light_verb == "do":
             return self._has_role()
-        if self._query.sort:
+        if self._query.general_noun:
             return self._is_of_sort(others)
         if kind in ("language", "nationality"):
             return any(self._words[i].label in ("LANGUAGE", "NORP") for i in others)
@@ -451,7 +451,7 @@ class Match(PersonMatch):
         return bool(self._objects(others))
 
     def _has_role(self) -> bool:
-        """Return True if it tells what the subject asked of does: "is a nurse"."""
+        """Return True if the sentence gives the subject's occupation: "is a nurse"."""
         subject = self._query.subject
         own = self._at[subject.text] if subject else set()
         return any(
@@ -461,7 +461,7 @@ class Match(PersonMatch):
         )
 
     def _has_one(self, kind: str, others: Set[int]) -> bool:
-        """Return True if the subject asked of has something; of a kind, one that is told apart."""
+        """Return True if the subject has a thing; for a kind of thing, a distinguished one."""
         subject = self._query.subject
         own = self._at[subject.text] if subject else set()
         apart = ("compound", "amod", "nmod", "nummod", "appos", "acl")
@@ -482,11 +482,11 @@ class Match(PersonMatch):
         )
 
     def _is_of_sort(self, others: set[int]) -> bool:
-        """Return True if it names the general noun that is asked for, or has a value of that sort.
+        """Return True if the sentence has the general noun asked for, or a value of that sort.
 
         "The lead is Ana" has no "lead time".
         """
-        sort = self._query.sort
+        sort = self._query.general_noun
         nouns = {i for i, w in enumerate(self._words) if w.lemma == sort and w.is_noun}
         if sort == "reason" and self.has_cause():
             return True
@@ -498,7 +498,7 @@ class Match(PersonMatch):
         return bool(values) and self._is_valued(values)
 
     def _is_of(self, noun: int) -> bool:
-        """Return True if a noun is of what the question speaks of: it is above it, or below."""
+        """Return True if a noun is connected in the parse tree to a term of the question."""
         own = set(self._sentence.subtree(noun)) | set(self._upward(noun))
         things = (self._at[t.text] for t in self._query.terms if not (t.is_self or t.is_name))
         return all(not places or own & places for places in things)
@@ -528,7 +528,7 @@ class Match(PersonMatch):
         return any(self._identifies(i) for i in others)
 
     def _is_noted(self, own: Set[int], others: Set[int]) -> bool:
-        """Return True for "door code: 7731", not for "Reminder: Kai lost the door code"."""
+        """Return True for a note "door code: 7731"; not "Reminder: Kai lost the door code"."""
         for colon, word in enumerate(self._words):
             if word.text == ":" and own and max(own) < colon and max(others, default=0) > colon:
                 begins = [i for i in range(colon) if self._words[i].text == ":"]
@@ -537,7 +537,7 @@ class Match(PersonMatch):
         return False
 
     def _is_put(self, own: set[int], others: set[int]) -> bool:
-        """Return True for "put soap on the list" and "soap is on it", asked what is on it."""
+        """Return True if something is put on the thing: "put soap on the list"."""
         for on, way in enumerate(self._words):
             if way.lemma != self._query.preposition:
                 continue
@@ -548,7 +548,7 @@ class Match(PersonMatch):
         return False
 
     def _objects(self, others: set[int]) -> set[int]:
-        """Return those of the words that belong to what the verb is done to."""
+        """Return those of the words that are in the object of a verb."""
         reach: set[int] = set()
         apart = {"nsubj", "advcl", "punct"}
         if self._query.passive or self._query.subject is None:

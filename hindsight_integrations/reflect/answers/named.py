@@ -39,7 +39,7 @@ def words_of(name: str) -> frozenset[str]:
 
 
 def whole_name(words: Sequence[Word], index: int) -> frozenset[str]:
-    """Return the words of the name that a word is part of: the capitalised ones in a row."""
+    """Return the words of the name that a word belongs to: adjacent capitalised words."""
     first = last = index
     while first > 0 and _is_part(words[first - 1]):
         first -= 1
@@ -49,7 +49,7 @@ def whole_name(words: Sequence[Word], index: int) -> frozenset[str]:
 
 
 def titles_of(words: Sequence[Word], index: int) -> frozenset[str]:
-    """Return the titles before the name that a word is part of, folded: "mr" of "Mr Hall".
+    """Return the folded titles before the name that a word belongs to: "mr" of "Mr Hall".
 
     Of "Mr and Mrs Hall" both are.
     """
@@ -64,7 +64,7 @@ def titles_of(words: Sequence[Word], index: int) -> frozenset[str]:
 
 
 def may_share(asked: Set[str], told: Set[str]) -> bool:
-    """Return True unless titles, or a title and a given name, tell two people apart.
+    """Return True unless titles, or a title and a given name, distinguish two people.
 
     Args:
         asked: titles of one of them, folded.
@@ -76,7 +76,7 @@ def may_share(asked: Set[str], told: Set[str]) -> bool:
 
 
 def gender_in(words: Iterable[str]) -> str:
-    """Return "man" or "woman" if the titles and given names among folded words are of one."""
+    """Return "man" or "woman" if folded titles and given names show a gender; else ""."""
     found = set()
     for word in words:
         titled = "man" if word in _MENS | _OF_MEN else ""
@@ -87,18 +87,18 @@ def gender_in(words: Iterable[str]) -> str:
 
 
 def may_be(asked: frozenset[str], told: frozenset[str]) -> bool:
-    """Return True if one name has all words of the other: "Anna", "Anna B." and "Anna Brandt"."""
+    """Return True if one name contains all words of the other: "Anna", "Anna B.", "Anna Brandt"."""
     return bool(told) and (asked <= told or _without_initials(told, asked) <= asked)
 
 
 def is_anothers(asked: frozenset[str], told: frozenset[str], entities: Iterable[str]) -> bool:
-    """Return True if two names are of two entities: "Shell" and "Shell Beach"."""
+    """Return True if two names belong to different entities: "Shell" and "Shell Beach"."""
     known = {words_of(entity) for entity in entities}
     return asked != told and asked in known and told in known
 
 
 def aliases(asked: frozenset[str], words: Sequence[Word], entities: Iterable[str]) -> set[int]:
-    """Return where another part of the name of the one asked of stands: "Bob" for "Tanaka"."""
+    """Return positions of other names of the person asked about: "Bob" for "Tanaka"."""
     known = {words_of(entity): entity.split()[0] for entity in entities if entity.split()}
     whole = {name for name, first in known.items() if asked <= name and is_given_name(first)}
     return {
@@ -110,18 +110,18 @@ def aliases(asked: frozenset[str], words: Sequence[Word], entities: Iterable[str
 
 
 def is_person(word: Word) -> bool:
-    """Return True for a word that is taken for the name of a person."""
+    """Return True for a word that is taken for a person's name."""
     return word.label == "PERSON" or (word.is_proper and is_given_name(word.text))
 
 
 def is_person_noun(word: Word) -> bool:
-    """Return True for a common noun that means one person: "brother", "dentist"."""
+    """Return True for a common noun for a person: "brother", "dentist"."""
     common = word.tag == "NN" or (word.is_proper and word.text.islower())
     return common and word.lemma in _PERSON_NOUNS
 
 
 def _is_only(told: frozenset[str], name: frozenset[str], known: Iterable[frozenset[str]]) -> bool:
-    """Return True if words are part of one of the known names, and of no other."""
+    """Return True if words are part of exactly one of the known names."""
     others = (each for each in known if each != name)
     return (
         bool(told) and _without_initials(told, name) <= name and not any(told <= o for o in others)
@@ -135,7 +135,7 @@ def _without_initials(told: frozenset[str], name: frozenset[str]) -> frozenset[s
 
 
 def _is_part(word: Word) -> bool:
-    """Return True for a word of a name; a tagger may take one for an adjective or a verb."""
+    """Return True for a word of a name, which may be tagged as an adjective or verb."""
     if word.label in _TIMES or not word.text[:1].isupper():
         return False
     return word.is_proper or (word.index > 0 and word.tag not in _NO_PARTS and word.text.istitle())

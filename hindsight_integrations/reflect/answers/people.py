@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.reflect.answers.named import is_person, is_person_noun, titles_of
 from hindsight_integrations.reflect.answers.questions import SELF, Term
-from hindsight_integrations.reflect.answers.roles import are_alike
+from hindsight_integrations.reflect.answers.roles import are_interchangeable
 from hindsight_integrations.reflect.answers.stated import THIRD, TIMES, same_thing
 from hindsight_integrations.reflect.answers.values import describes, is_described
 from hindsight_integrations.reflect.answers.verdicts import VerdictMatch
 
 
 class PersonMatch(VerdictMatch):
-    """One sentence compared with one question of who, whose, or by which name."""
+    """Compares one sentence with one question for a person, an owner or a name."""
 
     def _others(self) -> list[int]:
-        """Return the nouns that the question does not speak of."""
+        """Return the nouns that match no term of the question."""
         known = self.matched()
         return [
             i
@@ -26,7 +26,7 @@ class PersonMatch(VerdictMatch):
         ]
 
     def _is_entity(self, index: int) -> bool:
-        """Return True for a name that the bank knows, which a tagger may take for another word."""
+        """Return True for a name that the bank knows, whatever its tag is."""
         word = self._words[index]
         names = self._statement.memory.entities if word.text[0].isupper() else ()
         return any(set(lexemes(word.text)) & set(lexemes(name)) for name in names)
@@ -40,7 +40,7 @@ class PersonMatch(VerdictMatch):
         return named and not located and word.label not in (*TIMES, "LOC", "LANGUAGE")
 
     def has_person(self) -> bool:
-        """Return True if it names who: the agent, the one it is done to, or who that is."""
+        """Return True if the sentence names the person asked for, as agent, object or predicate."""
         query = self._query
         others = {i for i in self._others() if self._words[i].lemma not in ("someone", "somebody")}
         named = (self._receivers() | self._holders() | self._takers()) & others
@@ -57,7 +57,7 @@ class PersonMatch(VerdictMatch):
         return any(self._is_done_by_one(verb, others) for verb in self.verbs())
 
     def _is_done_by_one(self, verb: int, others: set[int]) -> bool:
-        """Return True if a verb names who: its agent, or the one it is done to or with."""
+        """Return True if a verb has a person as its agent, object or companion."""
         if self._query.subject is not None:
             return any(self._is_person(i) for i in others if i not in self.agents(verb))
         agents, speaker = self._asked_for(verb), self._statement.memory.speaker
@@ -66,7 +66,7 @@ class PersonMatch(VerdictMatch):
         return bool(agents & others or spoken or before)
 
     def _describes(self, name: Term) -> bool:
-        """Return True if the sentence tells who that is: "is a nurse", "Ana, the nurse"."""
+        """Return True if the sentence describes the person: "is a nurse", "Ana, the nurse"."""
         own = self._at[name.text]
         return any(is_described(self._sentence, i) for i in own) or any(
             self.agents(i) & own and self.is_told(i) and describes(self._sentence, i)
@@ -75,7 +75,7 @@ class PersonMatch(VerdictMatch):
         )
 
     def _identifies(self, index: int) -> bool:
-        """Return True if a name is the name of what the question speaks of."""
+        """Return True if a name is that of the thing or person asked about."""
         owned = {term.text: term.owner is not None for term in self._query.terms}
         heads = {
             i: owned[term.text]
@@ -127,13 +127,13 @@ class PersonMatch(VerdictMatch):
         return any(name in side for side in sides) and any(noun in side for side in sides)
 
     def _is_that(self, kind: int, noun: int) -> bool:
-        """Return True if a noun is, or is said to be, another one: "my pup is a beagle"."""
+        """Return True if a noun is equated with another one: "my pup is a beagle"."""
         verb = self._words[self._words[kind].head]
         said = self._words[kind].dep == "attr" and verb.lemma == "be"
         return kind == noun or (said and noun in self.agents(verb.index))
 
     def _conjoined(self, noun: int) -> set[int]:
-        """Return the other things beside a noun; the names of "two sons, Emil and Jo" are none."""
+        """Return other things in a coordination with a noun; no names in apposition."""
         counted = self._sentence.children(noun, "nummod") and not self._words[noun].is_proper
         return {
             j
@@ -143,30 +143,30 @@ class PersonMatch(VerdictMatch):
         }
 
     def has_name(self) -> bool:
-        """Return True if it names what the question asks the name of."""
+        """Return True if the sentence gives the name asked for."""
         return any(
             (self._words[i].text[0].isupper() or self._is_given(i)) and self._identifies(i)
             for i in {*self._others(), *filter(self._is_given, range(len(self._words)))}
         )
 
     def _is_given(self, index: int) -> bool:
-        """Return True for the "ui_dark" of "is called ui_dark"; no name needs a capital."""
+        """Return True for a name in "is called ui_dark", with or without a capital."""
         word = self._words[index]
         called = self._words[word.head].lemma in ("call", "name") and word.dep in ("oprd", "dobj")
         plain = word.is_noun or not word.text.isalpha()
         return called and plain and not self._sentence.children(index, "det", "poss", "prep")
 
     def _is_one(self, index: int) -> bool:
-        """Return True for a person: a name, a noun for one ("son"), or the speaker."""
+        """Return True if a word means a person: a name, a noun such as "son", or the speaker."""
         word = self._words[index]
         if word.lower in SELF:
             return bool(self._statement.memory.speaker)
         return is_person(word) or is_person_noun(word) or self._is_person(index)
 
     def _is_predicated(self) -> bool:
-        """Return True for "Ana is on leave" and "I'm afraid of geese", asked who is."""
+        """Return True for a predicate about a person: "Ana is on leave"."""
         query = self._query
-        if query.light != "be" or query.subject is not None or not query.terms:
+        if query.light_verb != "be" or query.subject is not None or not query.terms:
             return False
         for verb, word in enumerate(self._words):
             if word.lemma != "be" or not self.is_told(verb) or self.tense(verb) != query.tense:
@@ -178,21 +178,21 @@ class PersonMatch(VerdictMatch):
                 any(self._is_just(i, verb, term) for i in self._at[term.text] & said)
                 for term in query.terms
             )
-            if whole and denied is query.denied and any(map(self._is_one, self.agents(verb))):
+            if whole and denied is query.is_negated and any(map(self._is_one, self.agents(verb))):
                 return True
         return False
 
     def _is_just(self, place: int, verb: int, term: Term) -> bool:
-        return self.is_direct(place, verb, term) and self.is_of_way(place, term)
+        return self.is_direct(place, verb, term) and self.has_matching_preposition(place, term)
 
     def _has_companion(self) -> bool:
-        """Return True for the "Ole" of "plays with Ole", asked with whom somebody does that."""
+        """Return True if the sentence names a companion: "plays with Ole"."""
         query = self._query
         own = self._at.get(query.subject.text, set()) if query.subject else set()
         verbs = self.verbs() or [
             i
             for i, word in enumerate(self._words)
-            if word.lemma == query.light and self.agents(i) & own and self.is_told(i)
+            if word.lemma == query.light_verb and self.agents(i) & own and self.is_told(i)
         ]
         things = {i for verb in verbs for i in self._sentence.children(verb, "dobj", "dative")}
         if query.preposition in ("to", "for") and any(
@@ -202,7 +202,7 @@ class PersonMatch(VerdictMatch):
         if query.preposition == "for" and any(map(self._employer, verbs)):
             return True
         return any(
-            are_alike(query.preposition, self._words[way].lemma)
+            are_interchangeable(query.preposition, self._words[way].lemma)
             and self._words[noun].label not in TIMES
             and (query.preposition != "from" or self._words[noun].label not in ("GPE", "LOC"))
             and (self._words[noun].is_proper or is_person_noun(self._words[noun]))
@@ -212,7 +212,7 @@ class PersonMatch(VerdictMatch):
         )
 
     def has_owner(self) -> bool:
-        """Return True if it says whose the thing is: "Ana's desk is here", "belongs to Ana"."""
+        """Return True if the sentence names an owner: "Ana's desk is here", "belongs to Ana"."""
         query = self._query
         noun = query.focus.split()[-1] if query.focus else query.subject and query.subject.text
         return any(
@@ -223,7 +223,7 @@ class PersonMatch(VerdictMatch):
         )
 
     def _is_owned_here(self, thing: int, verbs: Sequence[int] | frozenset[str]) -> bool:
-        """Return True if a clause of a thing names its owner, and has the rest of the question."""
+        """Return True if a clause names a thing's owner and has the question's other terms."""
         clauses = verbs or [
             i for i, w in enumerate(self._words) if w.lemma in ("be", "have", "belong")
         ]

@@ -43,7 +43,7 @@ _BEFORE = re.compile(
     r"|,? before (?P<next>(?:[A-Z][\w'’-]*\s*)+)\?*$"
     r"|,? before (?:\w+ ){1,4}?(?:moved|switched|migrated|changed|joined)\b[^?]*\?*$"
 )
-"""Ends of questions for what was, and is no longer."""
+"""Matches the end of a question for a former state."""
 
 
 def _synonyms() -> dict[str, set[str]]:
@@ -55,7 +55,7 @@ def _synonyms() -> dict[str, set[str]]:
     return groups
 
 
-_SAME = _synonyms()
+_SYNONYMS = _synonyms()
 
 
 class Asked(StrEnum):
@@ -82,21 +82,21 @@ class Asked(StrEnum):
     """Something that no rule finds the answer to: how somebody feels, whose it is."""
 
 
-_OF_ONE = frozenset(
+_SINGLE_VALUED = frozenset(
     {Asked.WHERE, Asked.WHEN, Asked.HOW, Asked.EXTENT, Asked.AMOUNT, Asked.NUMBER, Asked.JOB}
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word of a question that an answer has to speak of.
+    """A word of a question that an answer must contain, or a synonym.
 
     Attributes:
-        stems: it and the words that stand for it.
+        stems: stems of the word and its synonyms.
         is_name: it is a proper name.
         name: words of the whole name that it is part of, folded; empty if it is none.
         owner: whose it is, for "Alice's dog" or "my dog".
-        way: the preposition before it: "from" of "from Porto"; empty if there is none.
+        preposition: the preposition before it: "from" of "from Porto"; empty if there is none.
         article: the determiner before it, in lower case: "a", "the", "her"; empty if there is none.
         titles: the titles before a name, folded: "mrs".
         is_self: it is the asker: "I", "my".
@@ -107,7 +107,7 @@ class Term:
     is_name: bool = False
     name: frozenset[str] = frozenset()
     owner: Term | None = None
-    way: str = ""
+    preposition: str = ""
     article: str = ""
     titles: frozenset[str] = frozenset()
     is_self: bool = False
@@ -118,30 +118,30 @@ class Query:
     """A question.
 
     Attributes:
-        asked: what it asks for.
-        terms: what the answer has to speak of, the verb apart.
-        verb: stems of the verb; empty for a light one ("is", "has").
-        action: base form of that verb, as it is asked.
-        subject: the term that does what the verb says, or is what it says; None if that is what
-            is asked for.
-        passive: the subject is what the verb is done to.
+        asked: kind of answer that it asks for.
+        terms: terms that the answer must contain, without the verb.
+        verb: stems of the content verb and its synonyms; empty for a light verb ("is", "has").
+        action: base form of the content verb.
+        subject: term of the grammatical subject; None if the question asks for the subject.
+        passive: the content verb is in the passive.
         focus: the noun of "which city", "how many dinghies"; empty if there is none.
         past: it asks about the past.
         future: it asks about the future.
-        light: base form of a light verb.
+        light_verb: base form of a light verb; empty if there is a content verb.
         measure: "old", "long", "often", ... of a question for an extent; else empty.
         alternative: it offers things to choose from: "tea or coffee".
-        able: it asks what somebody can do.
-        denied: it asks what is not so: "who does not eat fish".
-        before: it asks what was, and is no longer.
-        followed_by: stems of what came after that, if it is named: "before Keiko".
-        still: it asks if something has stayed as it was.
-        asker: lower-case name of the speaker who asks, if known: "I".
-        preposition: the one that it ends with, or that follows "what is": "written in", "on".
-        sort: the general noun that is asked for: "date" of "what is the date of the contract".
-        compound: that noun has another one before it: "lead time".
+        asks_ability: it asks what somebody can do.
+        is_negated: it is a negated question: "who does not eat fish".
+        asks_former: it asks for a former state: "where did Ana live before?".
+        followed_by: stems of the state after the former one, if it is named: "before Keiko".
+        still: it has "still", and asks if a state has lasted.
+        asker: lower-case name of the speaker whom "I" refers to; empty if not known.
+        preposition: stranded preposition, or the one after "what is": "written in", "on".
+        general_noun: the general noun that is asked for: "date" of "what is the date of the
+            contract".
+        compound: the general noun is the head of a compound: "lead time".
         tense: "past", "perfect", "present" or "future".
-        said: stems of all its words, those that name a time among them.
+        all_stems: stems of all its words, including those that name a time.
         comparatives: its words that compare, in lower case: "more", "older".
     """
 
@@ -154,83 +154,83 @@ class Query:
     focus: str = ""
     past: bool = False
     future: bool = False
-    light: str = ""
+    light_verb: str = ""
     measure: str = ""
     alternative: bool = False
-    able: bool = False
-    denied: bool = False
-    before: bool = False
+    asks_ability: bool = False
+    is_negated: bool = False
+    asks_former: bool = False
     followed_by: frozenset[str] = frozenset()
     still: bool = False
     asker: str = ""
     preposition: str = ""
-    sort: str = ""
+    general_noun: str = ""
     compound: bool = False
     tense: str = "present"
-    said: frozenset[str] = frozenset()
+    all_stems: frozenset[str] = frozenset()
     comparatives: frozenset[str] = frozenset()
 
     @property
-    def is_of_one(self) -> bool:
-        """True if what is asked for is commonly one, so that a newer one replaces it."""
-        named = self.asked in (Asked.WHO, Asked.WHAT) and self.light == "be"
+    def is_single_valued(self) -> bool:
+        """True if the answer usually has one value, so that a newer one replaces it."""
+        named = self.asked in (Asked.WHO, Asked.WHAT) and self.light_verb == "be"
         value = self.asked is Asked.WHO or not self.preposition
-        return self.asked in _OF_ONE or (named and value)
+        return self.asked in _SINGLE_VALUED or (named and value)
 
     @property
-    def is_of_stay(self) -> bool:
-        """True for "is Ana in Porto", which somebody who lives there may not be."""
-        return self.asked is Asked.WHETHER and self.verb == STAYS
+    def asks_presence(self) -> bool:
+        """True for a question of whereabouts, "is Ana in Porto": residents may be away."""
+        return self.asked is Asked.WHETHER and self.verb == RESIDENCE_STEMS
 
 
 def stems(word: str) -> frozenset[str]:
-    """Return the stems of a word and of the words that may stand for it."""
+    """Return the stems of a word and of its synonyms."""
     own = set(lexemes(word))
-    return frozenset(own.union(*(_SAME.get(stem, ()) for stem in own)))
+    return frozenset(own.union(*(_SYNONYMS.get(stem, ()) for stem in own)))
 
 
-STAYS = stems("live") | stems("work")
-"""Verbs of those who are "still in Porto"."""
+RESIDENCE_STEMS = stems("live") | stems("work")
+"""Stems of the verbs that a question like "is she still in Porto" stands for."""
 
 
 def read_question(text: str, ignored: Sequence[str] = ()) -> Query | None:
-    """Return what a question asks for; None for other text, or a question too open to answer.
+    """Parse a question; return None for other text, and for a question too open to answer.
 
     Args:
         text: the question.
-        ignored: parts of it that name a time, which is no matter of words.
+        ignored: phrases that name a time, which are left out: times are compared as such.
     """
-    bare = direct(text)
-    for part in ignored:
-        bare = re.sub(rf"\b(?:(?:in|on|at|during|since|of) )?{re.escape(part)}", "", bare)
-    bare = " ".join(bare.split())
-    ending = None if ignored else _BEFORE.search(bare)
-    present = bare if ignored else _BEFORE.sub("?", _USED.sub("", bare))
-    sentence = parse(present)
-    opening = next((i for i, w in enumerate(sentence.words) if w.tag.startswith("W")), None)
-    if not sentence.words or _is_open(sentence):
+    remaining = direct(text)
+    for time in ignored:
+        remaining = re.sub(rf"\b(?:(?:in|on|at|during|since|of) )?{re.escape(time)}", "", remaining)
+    remaining = " ".join(remaining.split())
+    ending = None if ignored else _BEFORE.search(remaining)
+    without_past = remaining if ignored else _BEFORE.sub("?", _USED.sub("", remaining))
+    sentence = parse(without_past)
+    question_word = next((i for i, w in enumerate(sentence.words) if w.tag.startswith("W")), None)
+    if not sentence.words or _is_open_ended(sentence):
         return None
-    if opening is None or opening > 1:
+    if question_word is None or question_word > 1:
         if sentence.words[0].lemma not in _AUXILIARIES:
             return None
         query = _Reader(sentence, -1).read(Asked.WHETHER)
     else:
-        query = _Reader(sentence, opening).read(_asked(sentence, opening))
-    followed = frozenset(lexemes(ending["next"] or "")) if ending else frozenset()
+        query = _Reader(sentence, question_word).read(_asked_kind(sentence, question_word))
+    next_stems = frozenset(lexemes(ending["next"] or "")) if ending else frozenset()
     return replace(
         query,
-        before=query.past and present != bare,
-        followed_by=followed,
-        said=frozenset(lexemes(text)),
+        asks_former=query.past and without_past != remaining,
+        followed_by=next_stems,
+        all_stems=frozenset(lexemes(text)),
     )
 
 
-def _is_open(sentence: Sentence) -> bool:
-    """Return True if the question is put to the reader, as "what do you know of ..."."""
+def _is_open_ended(sentence: Sentence) -> bool:
+    """Return True if the question addresses the reader: "what do you know of ..."."""
     return any(word.text.casefold() in ("you", "your") for word in sentence.words)
 
 
-def _asked(sentence: Sentence, opening: int) -> Asked:
+def _asked_kind(sentence: Sentence, opening: int) -> Asked:
     words = [word.text.casefold() for word in sentence.words]
     kinds = {
         "who": Asked.WHO, "whom": Asked.WHO, "whose": Asked.WHOSE, "where": Asked.WHERE,
@@ -250,7 +250,7 @@ def _asked(sentence: Sentence, opening: int) -> Asked:
 
 
 class _Reader:
-    """Reads one question; `opening` is the index of its question word, or -1."""
+    """Parses one question; `opening` is the index of its question word, or -1."""
 
     def __init__(self, sentence: Sentence, opening: int) -> None:
         self._words = sentence.words
@@ -262,55 +262,57 @@ class _Reader:
         self._focus = self._focus_nouns()
 
     def read(self, asked: Asked) -> Query:
-        """Return the question."""
+        """Return the query for this kind of answer, which may be refined from the words."""
         lemmas = {word.lemma for word in self._words}
         if asked is Asked.WHAT and (lemmas & {"name", "call"}) and self._is_naming():
             asked = Asked.NAME
         if asked is Asked.WHAT and self._is_job():
             asked = Asked.JOB
         verb = None if self._verb is None else self._words[self._verb]
-        about = "about" in lemmas and self._preposition() != "about"  # no "complain about"
-        if asked is Asked.WHAT and verb and verb.lemma in WORDS["saying"] and about:
+        is_about = "about" in lemmas and self._preposition() != "about"  # no "complain about"
+        if asked is Asked.WHAT and verb and verb.lemma in WORDS["saying"] and is_about:
             asked = Asked.SAID
         light = self._light()
-        named = asked is Asked.NAME and verb is not None and verb.lemma in ("call", "name")
-        as_job = asked is Asked.JOB and self._preposition() == "as"  # "what does Ana work as"
-        content = verb is not None and not light and not named and not as_job
+        is_naming = asked is Asked.NAME and verb is not None and verb.lemma in ("call", "name")
+        is_work_as = asked is Asked.JOB and self._preposition() == "as"  # "what does Ana work as"
+        has_content_verb = verb is not None and not light and not is_naming and not is_work_as
         terms = tuple(self._terms(asked))
-        first = self._auxiliary is not None and self._words[self._auxiliary]
-        own = frozenset[str]()
-        if content and verb is not None:
-            own = stems(verb.text if lexemes(verb.text) else verb.lemma) | stems(verb.lemma)
-            own = own or frozenset({verb.lemma})  # "own" and "get" are no terms of the index
-        whose = asked is Asked.WHOSE and self._focus and self._verb == self._auxiliary
-        subject = None if whose else self._subject(terms)
+        auxiliary = self._auxiliary is not None and self._words[self._auxiliary]
+        verb_stems = frozenset[str]()
+        if has_content_verb and verb is not None:
+            verb_stems = stems(verb.text if lexemes(verb.text) else verb.lemma) | stems(verb.lemma)
+            verb_stems = verb_stems or frozenset(
+                {verb.lemma}
+            )  # "own" and "get" are no terms of the index
+        asks_owner = asked is Asked.WHOSE and self._focus and self._verb == self._auxiliary
+        subject = None if asks_owner else self._subject(terms)
         stays = asked is Asked.WHETHER and light == "be" and self._is_in_a_place(subject)
-        head = self._general_head() if asked is Asked.WHAT and light == "be" else None
+        general_noun = self._general_head() if asked is Asked.WHAT and light == "be" else None
         return Query(
             asked=asked,
             terms=terms,
-            verb=STAYS if stays else own,
-            action="live" if stays else verb.lemma if content and verb is not None else "",
+            verb=RESIDENCE_STEMS if stays else verb_stems,
+            action="live" if stays else verb.lemma if has_content_verb and verb is not None else "",
             subject=subject,
             passive=self._is_passive(verb),
             focus=" ".join(self._words[i].text.casefold() for i in self._focus),
-            past=bool(first and first.tag == "VBD") or bool(verb and verb.tag == "VBD"),
-            future=bool(first and first.lemma in ("will", "would")),
-            light="" if stays else light or ("be" if named or as_job else ""),
+            past=bool(auxiliary and auxiliary.tag == "VBD") or bool(verb and verb.tag == "VBD"),
+            future=bool(auxiliary and auxiliary.lemma in ("will", "would")),
+            light_verb="" if stays else light or ("be" if is_naming or is_work_as else ""),
             measure=self._words[self._opening + 1].lemma if asked is Asked.EXTENT else "",
             alternative="or" in lemmas,
-            able=bool(first and first.lemma in ("can", "could")),
-            denied=asked is not Asked.WHETHER and any(w.dep == "neg" for w in self._words),
+            asks_ability=bool(auxiliary and auxiliary.lemma in ("can", "could")),
+            is_negated=asked is not Asked.WHETHER and any(w.dep == "neg" for w in self._words),
             still="still" in lemmas,
             preposition=self._preposition(),
-            sort="" if head is None else self._words[head].lemma,
-            compound=head is not None and self._is_compound(head),
+            general_noun="" if general_noun is None else self._words[general_noun].lemma,
+            compound=general_noun is not None and self._is_compound(general_noun),
             tense=self._tense(light),
             comparatives=frozenset(w.lower for w in self._words if w.tag in ("JJR", "RBR")),
         )
 
     def _tense(self, light: str) -> str:
-        """Return the tense that the question asks of, by its first auxiliary or its verb."""
+        """Return the tense of the first auxiliary, or else of the verb."""
         index = self._auxiliary if self._auxiliary is not None else self._verb
         if index is None:
             return "present"
@@ -322,17 +324,17 @@ class _Reader:
         return "perfect" if word.lemma == "have" and light != "have" else "present"
 
     def _is_done(self, verb: Word | None) -> bool:
-        """Return True for a participle, which a tagger may take for the past tense."""
+        """Return True for a participle, which a tagger may label as past tense."""
         return verb is not None and verb.lemma != "be" and verb.tag in ("VBN", "VBD")
 
     def _is_in_a_place(self, subject: Term | None) -> bool:
-        """Return True for "is Maria still in Porto", which asks where she lives or works."""
+        """Return True if the question asks for a residence: "is Maria still in Porto"."""
         ends = [word for word in self._words if word.tag != "."][-2:]
         person = subject is not None and (subject.is_name or subject.is_self)
         return person and ends[0].text in ("in", "at") and ends[1].is_proper
 
     def _preposition(self) -> str:
-        """Return the "in" of "which language is it written in", the "on" of "what is on it"."""
+        """Return the stranded preposition: "in" of "which language is it written in"."""
         if self._opening == 1 and self._words[1].lower == "whom":
             return self._words[0].lemma
         last = [word for word in self._words if word.tag != "."][-1]
@@ -342,7 +344,7 @@ class _Reader:
         return after[0].lemma if after and after[0].tag == "IN" else ""
 
     def _light(self) -> str:
-        """Return the verb if it says nothing beside its nouns: "be", "have", "take place"."""
+        """Return the verb if it is light, without own content: "be", "have", "take place"."""
         if self._verb is None:
             return ""
         lemma, after = self._words[self._verb].lemma, self._words[self._verb + 1 :]
@@ -360,7 +362,7 @@ class _Reader:
         return None
 
     def _is_counted(self, index: int) -> bool:
-        """Return True for the noun of "which languages does", which a tagger may call a verb."""
+        """Return True if a word is a noun that may be tagged as a verb: "which languages does"."""
         following = self._words[index + 1] if index + 1 < len(self._words) else None
         return (
             self._opening >= 0
@@ -392,7 +394,7 @@ class _Reader:
         return verbs[0] if verbs else self._untagged_verb()
 
     def _is_subject_of_do(self, index: int) -> bool:
-        """Return True for the "shipping" of "what does shipping cost", which is no base form.
+        """Return True if a word is the subject after "do", and no base form of a verb.
 
         What follows "does" is its subject, unless it is "who does".
         """
@@ -402,7 +404,7 @@ class _Reader:
         return gerund or (index == self._auxiliary + 1 and len(self._words) > index + 2)
 
     def _helping(self, verbs: Sequence[int]) -> list[int]:
-        """Return the verbs that only help the next: of "been paid", "getting married" the first."""
+        """Return the verbs that only support the next one: the first of "been paid"."""
         helps = (
             self._words[one].lower in _PASSIVE
             and other == one + 1
@@ -412,13 +414,13 @@ class _Reader:
         return [one for one, _ in takewhile(lambda pair: pair[1], zip(verbs, helps, strict=False))]
 
     def _is_passive(self, verb: Word | None) -> bool:
-        """Return True for "is repaired", "has been repaired" and "got married"."""
+        """Return True for a passive: "is repaired", "has been repaired", "got married"."""
         first = () if self._auxiliary is None else (self._auxiliary,)
         helpers = {self._words[i].lower for i in (*first, *self._helpers)}
         return self._is_done(verb) and not _PASSIVE.isdisjoint(helpers)
 
     def _untagged_verb(self) -> int | None:
-        """Return the verb after a form of "do" that a tagger takes for another word; else the "do".
+        """Return the verb after a form of "do" that has another tag; else the "do".
 
         It is "like", or the last of at least two nouns in a row: "does the app use".
         """
@@ -445,7 +447,7 @@ class _Reader:
         return nouns[-1] if ends else start
 
     def _is_name(self, index: int) -> bool:
-        """Return True for a proper noun, and a capitalised word that a tagger takes for a verb."""
+        """Return True for a proper noun, or a capitalised word that is tagged as a verb."""
         word = self._words[index]
         if is_person_noun(word):
             return False  # "mum", which a tagger may take for a name
@@ -455,12 +457,12 @@ class _Reader:
         return word.is_proper or (mistaken and word.tag[:2] not in ("NN", "JJ", "PR", "CD"))
 
     def _adjective_before_preposition(self) -> list[int]:
-        """Return the "allergic" of "what is she allergic to"."""
+        """Return the adjective of a question such as "what is she allergic to"."""
         ends = [i for i, word in enumerate(self._words) if word.tag in ("IN", "TO")]
         return [i - 1 for i in ends[-1:] if self._words[i - 1].tag == "JJ"]
 
     def _focus_nouns(self) -> tuple[int, ...]:
-        """Return the nouns between the question word and the verb: "cities" of "which cities"."""
+        """Return the nouns after the question word: "cities" of "which cities"."""
         stop = self._auxiliary if self._auxiliary is not None else self._verb
         if stop is None or self._opening < 0:
             return ()
@@ -501,7 +503,7 @@ class _Reader:
         return next((term for term in terms if term.text == head), None)
 
     def _general_head(self) -> int | None:
-        """Return the "date" of "what is the date of X" and "what is X's date", if there is one."""
+        """Return the general noun of "what is the date of X" or "what is X's date"; else None."""
         if self._auxiliary is None:
             return None
         nouns = takewhile(
@@ -513,7 +515,7 @@ class _Reader:
         return heads[-1] if general else None
 
     def _is_compound(self, head: int) -> bool:
-        """Return True for the "time" of "lead time", which a tagger may take "lead" to describe."""
+        """Return True if a noun has a modifying noun: the "time" of "lead time"."""
         before = self._words[head - 1]
         return before.tag[:2] in ("NN", "JJ", "VB") and before.lemma not in WORDS["general"]
 
@@ -522,7 +524,7 @@ class _Reader:
         return following is not None and following.tag == "POS"
 
     def _terms(self, asked: Asked) -> Iterator[Term]:
-        """Yield what an answer has to speak of."""
+        """Yield the terms that an answer must contain."""
         owner: Term | None = None
         for index, word in enumerate(self._words):
             if index in (self._opening, self._verb, self._auxiliary, *self._helpers):
@@ -552,7 +554,7 @@ class _Reader:
             yield owner
 
     def _opening_of(self, index: int) -> tuple[str, str]:
-        """Return the preposition before the phrase of a noun, and its determiner; empty if none."""
+        """Return preposition and determiner of the phrase of a noun; empty if it has none."""
         article = ""
         if not (self._words[index].is_noun or self._is_name(index)):
             return "", ""
@@ -572,7 +574,7 @@ class _Reader:
         return (whole_name(self._words, index) - others) | {own}
 
     def _is_part_of_general(self, index: int) -> bool:
-        """Return True for the "dentist" of "my dentist appointment": "my" is of the latter."""
+        """Return True for a noun before the general one: "dentist" of "dentist appointment"."""
         word = self._words[index]
         return word.dep == "compound" and self._words[word.head].lemma in WORDS["general"]
 

@@ -18,7 +18,7 @@ from hindsight_integrations.reflect.answers.matching import Match
 from hindsight_integrations.reflect.answers.questions import Query
 from hindsight_integrations.reflect.answers.stated import Statement, is_stated, statements
 from hindsight_integrations.results import Context, ContextItem
-from hindsight_integrations.retain.causes import Told, causes
+from hindsight_integrations.retain.causes import Utterance, causes
 from hindsight_integrations.stores.base import MEMORY, StoredBank
 
 LINKS = 8
@@ -32,7 +32,7 @@ def reasons(
     context: Context,
     query: Query,
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the causes told beside what the question speaks of, with the memories cited."""
+    """Yield causes stated near a mention of the effect, each with the ids of the cited memories."""
     memories = {
         item.id: (item, item.source) for item in context.items if isinstance(item.source, Memory)
     }
@@ -59,25 +59,25 @@ def _by(memory: Memory) -> str:
 
 
 def _within(memory: Memory, query: Query) -> Iterator[str]:
-    """Yield neighbouring sentences of a memory, one the effect asked about, one its cause."""
+    """Yield pairs of neighbouring sentences, one the effect asked about and one its cause."""
     texts = sentences(memory.text)
     effects = {statement.sentence.text for statement in _effects(memory, query)}
     for first, second in pairwise(texts):
-        backward, forward = causes([Told(first), Told(second)])
+        backward, forward = causes([Utterance(first), Utterance(second)])
         effect, cause = (second, first) if forward else (first, second)
         if (forward or backward) and effect in effects and is_stated(cause):
             yield f"{first} {second}"
 
 
 def _effects(memory: Memory, query: Query, previous: str = "") -> Iterator[Statement]:
-    """Yield the statements of what the question asks the cause of."""
+    """Yield the statements of the effect that the question asks about."""
     for statement in statements(memory, previous):
         if Match(statement, query).fits():
             yield statement
 
 
 def _effect(memory: Memory, cause: Memory, query: Query) -> str | None:
-    """Return the sentence that a linked memory led to, if the question asks of it.
+    """Return the sentence of the effect of a linked memory, if the question asks about it.
 
     "So she left" stands first in its memory, and "she" is whom the cause speaks of. Otherwise the
     cause was told after the effect, which is then the last sentence of its memory.
@@ -85,7 +85,7 @@ def _effect(memory: Memory, cause: Memory, query: Query) -> str | None:
     told, reason = sentences(memory.text), sentences(cause.text)
     if not told or not reason or not all(map(is_stated, reason)):
         return None
-    follows = bool(causes([Told(reason[-1]), Told(told[0])])[1])
+    follows = bool(causes([Utterance(reason[-1]), Utterance(told[0])])[1])
     text = told[0] if follows else told[-1]
     previous = reason[-1] if follows and memory.speaker == cause.speaker else ""
     found = (one.sentence.text for one in _effects(memory, query, previous))
@@ -108,7 +108,7 @@ def _asked_before(
     memories: Mapping[str, tuple[ContextItem, Memory]],
     links: Sequence[tuple[str, str]],
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the replies to somebody who asked the same: the question is then the effect."""
+    """Yield replies to the same question in an earlier conversation: the question is the effect."""
     replies = [link for link in links if link[0] not in memories and link[1] in memories]
     asked = deps.graph.read(bank.bank.id, MEMORY, [effect for effect, _ in replies])
     for question_id, reply_id in replies:

@@ -70,23 +70,23 @@ _SAME_WAYS = tuple(
 LIVING = frozenset({"live", "reside", "dwell", "base"})
 
 
-def are_alike(one: str, other: str) -> bool:
-    """Return True if two prepositions may stand for one another: "to" and "with"."""
+def are_interchangeable(one: str, other: str) -> bool:
+    """Return True if two prepositions may replace one another: "to" and "with"."""
     return one == other or any({one, other} <= ways for ways in _SAME_WAYS)
 
 
 class RoleMatch(TermMatch):
-    """One sentence compared with one question: of whom and what they speak, in which roles."""
+    """Compares one sentence with one question by the grammatical roles of the question's terms."""
 
     def fits(self) -> bool:
-        """Return True if the sentence states all that the question speaks of, in its roles."""
+        """Return True if the sentence states all terms of the question, in their roles."""
         if self._query.asked is Asked.SAID:
-            return not self._query.denied and self._is_said()
+            return not self._query.is_negated and self._is_said()
         if is_guess(self._sentence):
             return False
         if not self._query.comparatives <= {word.lower for word in self._words}:
             return False  # "earns more" is not "earns less"
-        if self._is_ours() and not self._query.denied:
+        if self._is_ours() and not self._query.is_negated:
             return True
         for term in self._query.terms:
             found = {
@@ -104,7 +104,7 @@ class RoleMatch(TermMatch):
         return told and self._roles_fit() and self._is_of_its_time() and self._is_of_subject()
 
     def is_told(self, index: int) -> bool:
-        """Return True if a verb says what is so; or, asked if something is, what may not be."""
+        """Return True if a verb states a fact; for a yes-or-no question also if it is denied."""
         query, word = self._query, self._words[index]
         if query.asked in _OF_ANY or (query.asked is Asked.HOW and word.dep == "advcl"):
             return not is_modifier(self._sentence, index)
@@ -112,7 +112,7 @@ class RoleMatch(TermMatch):
         return is_told(self._sentence, index, planned, query.past)
 
     def _is_told_of(self, places: set[int]) -> bool:
-        """Return True if one of these words, if any, stands in a clause that tells what is so."""
+        """Return True if one of the words, if any, is in a clause that states a fact."""
         verbs = [
             next((i for i in self._upward(place) if self._words[i].is_verb), None)
             for place in places
@@ -120,11 +120,11 @@ class RoleMatch(TermMatch):
         return not verbs or any(verb is None or self.is_told(verb) for verb in verbs)
 
     def matched(self) -> set[int]:
-        """Return the words that the question speaks of."""
+        """Return the indexes of the words that match the question."""
         return set().union(*self._at.values(), self.verbs())
 
     def verbs(self) -> list[int]:
-        """Return the words that say what the question's verb says."""
+        """Return the indexes of the words that match the question's verb."""
         wanted = self._query.verb
         return [
             i
@@ -141,31 +141,31 @@ class RoleMatch(TermMatch):
         ]
 
     def _is_other_move(self, verb: int) -> bool:
-        """Return True for a move of which it is not said that somebody now lives there."""
+        """Return True for a move that does not say where somebody lives now."""
         query = self._query
-        if query.action not in LIVING or query.past or query.before:
+        if query.action not in LIVING or query.past or query.asks_former:
             return False
         left = query.asked is Asked.WHETHER and has_left(self._sentence, verb)
         return not (left or has_arrived(self._sentence, verb))
 
     def is_disliking(self, verb: int) -> bool:
-        """Return True for "hates" and "can't stand", asked if or what somebody does not like."""
+        """Return True for a verb of dislike, if the question is about not liking something."""
         word = self._words[verb]
-        either = self._query.asked is Asked.WHETHER or self._query.denied
+        either = self._query.asked is Asked.WHETHER or self._query.is_negated
         if not either or not self._query.verb & _LIKING:
             return False
         denied = word.lemma in WORDS["bearing"] and bool(self._sentence.children(verb, "neg"))
         return word.is_verb and (denied or word.lemma in WORDS["disliking"])
 
     def _receivers(self) -> set[int]:
-        """Return to whom a thing goes that the question asks who has, or who got: "lent it to Ana".
+        """Return who receives the thing asked about: "Ana" of "lent it to Ana".
 
         Who bought is to whom one sold, who has or borrowed is to whom one lent.
         """
-        has = self._query.light == "have"
+        has = self._query.light_verb == "have"
         if self._query.asked is not Asked.WHO or (self._query.subject is not None and not has):
             return set()
-        asked = self._query.verb or frozenset(lexemes(self._query.light))
+        asked = self._query.verb or frozenset(lexemes(self._query.light_verb))
         found: set[int] = set()
         for index, word in enumerate(self._words):
             gets = _CONVERSE.get(word.lemma, frozenset())
@@ -187,11 +187,11 @@ class RoleMatch(TermMatch):
         return found
 
     def _is_of_one_clause(self, verb: int) -> bool:
-        """Return True if all that is asked of stands with a verb, and not with one below it.
+        """Return True if a verb's own clause contains all terms of the question.
 
         Of a stay, each also lies there: nobody who "works with a team in Berlin" is in Berlin.
         """
-        stays, subject = self._query.is_of_stay, self._query.subject
+        stays, subject = self._query.asks_presence, self._query.subject
         for term in self._query.terms:
             if term is subject or not self._at[term.text]:
                 continue
@@ -206,17 +206,17 @@ class RoleMatch(TermMatch):
         return True
 
     def _is_part(self, index: int) -> bool:
-        """Return True for the "jazz" of "jazz clubs", unless it was asked of these."""
+        """Return True for a modifying noun, "jazz" of "jazz clubs", whose head is not asked for."""
         word = self._words[index]
         return word.dep == "compound" and not word.is_proper and word.head not in self.matched()
 
     def _path(self, place: int, verb: int) -> list[Word]:
-        """Return the words above a place, up to the verb if it is one of them."""
+        """Return the words above a place in the parse tree, below the verb if it is one of them."""
         above = [i for i in self._upward(place) if i != place]
         return [self._words[i] for i in (above[: above.index(verb)] if verb in above else ())]
 
     def is_direct(self, place: int, verb: int, term: Term) -> bool:
-        """Return True if a thing is what a verb is done to or with, and no part or picture of it.
+        """Return True if a thing is the direct participant of a verb, not only part of one.
 
         Of a phrase of a place, such as "in the yard", it is not clear which word it belongs to; it
         is enough if the question has a preposition as well.
@@ -233,7 +233,7 @@ class RoleMatch(TermMatch):
             name = word.dep == "compound" and (
                 (word.is_proper and above.is_proper) or above.lemma in WORDS["general"]
             )
-            loose = term.way and above.dep != "prep" and word.lemma in _PLACING
+            loose = term.preposition and above.dep != "prep" and word.lemma in _PLACING
             counts = above.is_noun or (word.lemma == "of" and above.lower not in _ALL)
             if counts and word.head != verb and not (beside or name or loose):
                 return False
@@ -241,7 +241,7 @@ class RoleMatch(TermMatch):
         return True
 
     def _takes_all(self, verb: int) -> bool:
-        """Return True if all that is asked of is what a verb is done to, with, or where.
+        """Return True if a verb governs all terms of the question.
 
         A pronoun may stand for it: "the crane broke, and Hamid repaired it".
         """
@@ -261,11 +261,11 @@ class RoleMatch(TermMatch):
 
     def _takes(self, place: int, verb: int, term: Term) -> bool:
         if self._query.asked is Asked.WHO:
-            return self.is_direct(place, verb, term) and self.is_of_way(place, term)
+            return self.is_direct(place, verb, term) and self.has_matching_preposition(place, term)
         return not any(word.is_verb for word in self._path(place, verb))
 
     def _is_of_its_clause(self, verb: int) -> bool:
-        """Return False if another verb than the one asked of has what the question speaks of."""
+        """Return False if the terms belong to another verb than the one asked about."""
         asked = self._query.asked
         if asked is Asked.WHETHER:
             return self._is_of_one_clause(verb)
@@ -273,11 +273,11 @@ class RoleMatch(TermMatch):
         return not who or self._takes_all(verb)
 
     def _is_not_done(self, verb: int) -> bool:
-        """Return True for "does not play", and of now for "no longer plays", "stopped playing"."""
+        """Return True if a verb is denied or has ended: "no longer plays", "stopped playing"."""
         word, above = self._words[verb], self._words[self._words[verb].head]
         heads = (verb, word.head) if word.dep == "acomp" else (verb,)
         denied = any(self._sentence.children(head, "neg") for head in heads)
-        if self._query.denied and self.is_disliking(verb):
+        if self._query.is_negated and self.is_disliking(verb):
             return not denied or word.lemma in WORDS["bearing"]
         if denied:
             return True
@@ -287,26 +287,26 @@ class RoleMatch(TermMatch):
         return ended or bool(self._no_longer(verb))
 
     def _no_longer(self, verb: int) -> tuple[int, ...]:
-        """Return the words "no longer" before a verb."""
+        """Return the indexes of "no longer" before a verb; () if it is not there."""
         longer = (
             i for i in self._sentence.children(verb, "advmod") if self._words[i].text == "longer"
         )
         return tuple(i for end in longer for i in (*self._sentence.children(end, "neg"), end))
 
-    def is_of_way(self, place: int, term: Term) -> bool:
-        """Return False if what stands before a thing is unlike in the question: "to", "from"."""
+    def has_matching_preposition(self, place: int, term: Term) -> bool:
+        """Return False if a thing's preposition contradicts the question's: "to", "from"."""
         while self._words[place].dep == "compound":
             place = self._words[place].head
         above = self._words[self._words[place].head]
         told = above.lemma if self._words[place].dep == "pobj" else ""
-        if told == term.way:
+        if told == term.preposition:
             return True
-        if told and term.way:
-            return are_alike(told, term.way)
-        return (told or term.way) not in WORDS["own_ways"]
+        if told and term.preposition:
+            return are_interchangeable(told, term.preposition)
+        return (told or term.preposition) not in WORDS["own_ways"]
 
     def _is_shared(self, index: int, above: int, verb: int) -> bool:
-        """Return True for the object of two verbs: the "cups" of "washed and dried the cups"."""
+        """Return True if an object belongs to two verbs: "washed and dried the cups"."""
         below, governors = verb, {verb}
         while self._words[below].dep in ("xcomp", "acomp"):
             below = self._words[below].head
@@ -319,7 +319,7 @@ class RoleMatch(TermMatch):
         )
 
     def _is_demanded(self, verb: int) -> bool:
-        """Return True for the "fix" of "asked Ben to fix it", which nobody says he did."""
+        """Return True if a verb is only requested: "fix" of "asked Ben to fix it"."""
         word = self._words[verb]
         above = self._words[word.head]
         another = self._sentence.children(verb, "nsubj") or self._sentence.children(
@@ -334,7 +334,7 @@ class RoleMatch(TermMatch):
         if not query.verb:
             return self._light_fits()
         verbs = self.verbs()
-        if not verbs and query.denied:
+        if not verbs and query.is_negated:
             return False
         if not verbs:
             receives = self._receivers() or self.of_kind() or self._takers()
@@ -342,7 +342,7 @@ class RoleMatch(TermMatch):
         return any(self._verb_fits(verb) for verb in verbs)
 
     def _is_ours(self) -> bool:
-        """Return True for "our providers are X and Y", asked which providers we use."""
+        """Return True for a list of our own: "our providers are X and Y"."""
         query = self._query
         kind = stems(query.focus.split()[-1]) if query.focus else frozenset[str]()
         own = query.subject is not None and query.subject.is_self
@@ -356,14 +356,14 @@ class RoleMatch(TermMatch):
         )
 
     def _is_our_kind(self, noun: int, kind: frozenset[str]) -> bool:
-        """Return True for "our payment providers", asked for payment providers."""
+        """Return True if a noun phrase is of the asker and of the kind asked for."""
         phrase = self._sentence.phrase(self._sentence.subtree(noun)).casefold()
         owners = (self._words[i] for i in self._sentence.children(noun, "poss"))
         named = bool(kind & set(lexemes(self._words[noun].lemma)))
         return named and phrase.endswith(self._query.focus) and any(map(self._is_asker, owners))
 
     def _takes_place(self) -> bool:
-        """Return True for "the flight is on 3 May", asked when it leaves."""
+        """Return True if a form of "be" gives an event its time: "the flight is on 3 May"."""
         subject = self._query.subject
         if self._query.asked is not Asked.WHEN or subject is None:
             return False
@@ -380,28 +380,28 @@ class RoleMatch(TermMatch):
         )
 
     def _asked_for(self, verb: int) -> set[int]:
-        """Return who stands where the question has "who"."""
+        """Return the words in the role of the question word."""
         return self.patients(verb) if self._query.passive else self.agents(verb)
 
     def _light_fits(self) -> bool:
-        """Return True for a question without a verb of content, if the sentence denies nothing."""
+        """Return True if the sentence answers a question with a light verb."""
         if self._is_denied_here():
-            return self._query.asked is Asked.WHETHER or self._query.denied
-        if self._query.denied:
+            return self._query.asked is Asked.WHETHER or self._query.is_negated
+        if self._query.is_negated:
             return False
         if self._receivers() or self._holders() or self.of_kind() or self._takers():
             return True
         subject, asked = self._query.subject, self._query.asked
-        exact = asked in (Asked.WHETHER, Asked.EXTENT) and self._query.light == "be"
+        exact = asked in (Asked.WHETHER, Asked.EXTENT) and self._query.light_verb == "be"
         if exact and subject is not None:
             own = self._at.get(subject.text, set())
             is_so = (i for i, w in enumerate(self._words) if w.lemma == "be" or self._turns(i))
             return any(
                 (self.agents(i) | self._existing(i)) & own and self._says_of(i, own) for i in is_so
             )
-        if asked is Asked.WHETHER and self._query.light != "have":
+        if asked is Asked.WHETHER and self._query.light_verb != "have":
             return False
-        if self._query.light == "have" and subject is not None:
+        if self._query.light_verb == "have" and subject is not None:
             own = self._at.get(subject.text, set())
             return any(
                 self.agents(i) & own and self.is_told(i)
@@ -415,12 +415,12 @@ class RoleMatch(TermMatch):
         return True
 
     def _existing(self, verb: int) -> set[int]:
-        """Return the "shop" of "there is a shop"."""
+        """Return the subject of an existential clause: "shop" of "there is a shop"."""
         there = self._sentence.children(verb, "expl")
         return set(self._sentence.children(verb, "attr")) if there else set()
 
     def _says_of(self, verb: int, own: set[int]) -> bool:
-        """Return False if a part is told of another: "Ana knows Otto, who is a nurse"."""
+        """Return False if a clause is about another subject: "Ana knows Otto, who is a nurse"."""
         subjects = ("nsubj", "nsubjpass")
         of_others = {
             i
@@ -433,7 +433,7 @@ class RoleMatch(TermMatch):
         return all(places - of_others for places in found)
 
     def _is_of_subject(self) -> bool:
-        """Return False if a clause of somebody else has what a yes-or-no question speaks of."""
+        """Return False if the terms of a yes-or-no question are in another person's clause."""
         query = self._query
         own = self._at.get(query.subject.text, set()) if query.subject else set()
         if query.asked is not Asked.WHETHER or not own:
@@ -464,12 +464,12 @@ class RoleMatch(TermMatch):
         return of_others
 
     def _is_dated(self, owner: int) -> bool:
-        """Return True for the owner of "Otto's lessons have moved to Wednesdays"."""
+        """Return True if the owner's thing is only moved in time: "Otto's lessons have moved"."""
         verb = self._words[self._words[owner].head].head
         return self._words[verb].lemma in WORDS["moving"] | {"be"}
 
     def _is_denied_here(self) -> bool:
-        """Return True if a denial stands at something that the question speaks of, or above it."""
+        """Return True if a negation is at or above a matching word."""
         denied = {word.head for word in self._words if word.dep == "neg" or word.lemma == "no"}
         return any(
             places and all(denied.intersection(self._upward(place)) for place in places)
@@ -477,8 +477,8 @@ class RoleMatch(TermMatch):
         )
 
     def _holders(self) -> set[int]:
-        """Return who has what the question asks who has: "Ana has the keys"."""
-        if self._query.asked is not Asked.WHO or self._query.light != "have":
+        """Return who has the thing asked about: "Ana has the keys"."""
+        if self._query.asked is not Asked.WHO or self._query.light_verb != "have":
             return set()
         found: set[int] = set()
         for index, word in enumerate(self._words):
@@ -487,7 +487,7 @@ class RoleMatch(TermMatch):
         return found
 
     def _takers(self) -> set[int]:
-        """Return who took over what it is asked who does or has: "Ines took over the garden"."""
+        """Return who took over what the question is about: "Ines took over the garden"."""
         if self._query.asked is not Asked.WHO or self._query.subject is not None:
             return set()
         found: set[int] = set()
@@ -499,14 +499,14 @@ class RoleMatch(TermMatch):
         return found
 
     def _agents_on_all(self, verb: int) -> set[int]:
-        """Return the agents of a verb if its objects are all that the question speaks of."""
+        """Return the agents of a verb whose objects are all terms of the question."""
         objects = self._sentence.children(verb, "dobj")
         things = {index for each in objects for index in self._sentence.subtree(each)}
         named = all(self._at[term.text] & things for term in self._query.terms)
         return self.agents(verb) if named else set()
 
     def _turns(self, verb: int) -> bool:
-        """Return True for the "turned" of "turned 31", asked for an age."""
+        """Return True for a verb that gives an age, if that is asked for: "turned 31"."""
         return (
             self._query.measure == "old"
             and self._words[verb].lemma == "turn"
@@ -526,7 +526,7 @@ class RoleMatch(TermMatch):
         ordered = word.tag == "VB" and not self._sentence.children(verb, "aux", "nsubj")
         if ordered and word.dep == "ROOT" and (query.past or query.asked is Asked.WHETHER):
             return False  # "book the gym"
-        if query.asked is not Asked.WHETHER and self._is_not_done(verb) != query.denied:
+        if query.asked is not Asked.WHETHER and self._is_not_done(verb) != query.is_negated:
             return False
         if not (word.is_verb or word.tag == "JJ"):
             return query.asked is not Asked.WHO or query.subject is not None
@@ -542,10 +542,10 @@ class RoleMatch(TermMatch):
         return bool(own & self.agents(verb))
 
     def _is_of_its_time(self) -> bool:
-        """Return True unless the sentence speaks of the future, and the question does not."""
+        """Return True unless the sentence is about the future and the question is not."""
         if self._query.future or self._query.asked in (Asked.WHEN, Asked.WHY, Asked.WHETHER):
             return True
-        if self._query.before:
+        if self._query.asks_former:
             return True
         will = any(word.tag == "MD" and word.lemma in ("will", "shall") for word in self._words)
         verbs = self.verbs()
@@ -554,21 +554,21 @@ class RoleMatch(TermMatch):
         return not (will or (verbs and (past or present)))
 
     def _is_former(self, verb: int) -> bool:
-        """Return True for "lived in" and "used to live in", asked where somebody lives."""
+        """Return True for a former residence, if a present one is asked for: "used to live in"."""
         word = self._words[verb]
         used = word.dep == "xcomp" and self._words[word.head].text.casefold() == "used"
         return used or (word.tag == "VBD" and word.lemma in ("live", "work", "reside"))
 
     def _has_what_is_asked(self, index: int, term: Term) -> bool:
-        """Return True for the "wife" of "my wife's name is Ana", asked for a name or time of it.
+        """Return True for an owner of the thing asked for: "wife" of "my wife's name".
 
         Asked of "the budget of the project", it is the "project" of "the project's budget".
         """
         noun, asked = self._words[index].head, self._query.asked
-        owned = term.way == "of" and not is_person(self._words[index])
+        owned = term.preposition == "of" and not is_person(self._words[index])
         if owned and any(noun in self._positions(one) for one in self._query.terms):
             return True
-        if asked is Asked.WHEN and self._query.light == "have":
+        if asked is Asked.WHEN and self._query.light_verb == "have":
             return any(noun in self._positions(term) for term in self._query.terms)
         lemma = self._words[noun].lemma
         return lemma == "name" if asked is Asked.NAME else lemma in WORDS["general"]
@@ -576,7 +576,7 @@ class RoleMatch(TermMatch):
     # Other roles than those of the question
 
     def _is_said(self) -> bool:
-        """Return True if who is asked of says something of what is asked about."""
+        """Return True if the person asked about says something about the topic."""
         teller = self._query.subject
         topics = [term for term in self._query.terms if term is not teller]
         if teller is None or not topics:
@@ -594,13 +594,13 @@ class RoleMatch(TermMatch):
         return spoken and all(self._at.values())
 
     def of_kind(self) -> set[int]:
-        """Return the values of the kind asked for that the subject uses: "runs on Postgres".
+        """Return the values, of the kind asked for, that the subject uses: "runs on Postgres".
 
         Of "switched from MySQL to Postgres" it is the second; asked what was before, the first.
         """
         query = self._query
         kind = query.focus.split()[-1] if query.focus else ""
-        verbs = query.verb & _RELATIONS or query.light == "have"
+        verbs = query.verb & _RELATIONS or query.light_verb == "have"
         if query.asked is not Asked.WHAT or kind not in KINDS or query.subject is None or not verbs:
             return set()
         own = self._at.get(query.subject.text, set())
@@ -616,7 +616,7 @@ class RoleMatch(TermMatch):
             done = changes or word.tag == "VBN" or query.passive
             if not own & (self.agents(index) | (self.patients(index) if done else set())):
                 continue
-            ways = ("from" if query.before else "to",) if changes else WORDS["places"]
+            ways = ("from" if query.asks_former else "to",) if changes else WORDS["places"]
             found.update(() if changes else self._sentence.children(index, "dobj"))
             for way in self._sentence.children(index, "prep"):
                 if self._words[way].lemma in ways:
@@ -629,7 +629,7 @@ class RoleMatch(TermMatch):
         return name in KINDS[kind]
 
     def _employer(self, verb: int) -> set[int]:
-        """Return for whom one works: "the city council", and not "two years" or "fun"."""
+        """Return the employer: "the city council", not "two years" or "fun"."""
         if self._words[verb].lemma == "join":  # "joined Northwind as a designer"
             post = any(self._words[i].lemma == "as" for i in self._sentence.children(verb, "prep"))
             joined = self._sentence.children(verb, "dobj")

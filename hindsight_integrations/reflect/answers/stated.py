@@ -67,13 +67,13 @@ def statements(memory: Memory, before: str = "") -> Iterator[Statement]:
 
 
 def speaker_of(memory: Memory) -> str | None:
-    """Return who speaks in a memory, by its speaker or the name before its words: "Omar: ..."."""
+    """Return the speaker of a memory, from its field or a label before the text: "Omar: ..."."""
     spoken = _SPOKEN.match(memory.text)
     return memory.speaker or (spoken[1] if spoken and "\n" not in memory.text else None)
 
 
 def _as_spoken(memory: Memory) -> tuple[Memory, str]:
-    """Return a memory with the speaker that its text names, and the rest: "Omar: I sold it."."""
+    """Split a speaker label off a memory's text: "Omar: I sold it."."""
     spoken = _SPOKEN.match(memory.text)
     if memory.speaker is not None or spoken is None or "\n" in memory.text:
         return memory, memory.text
@@ -83,12 +83,12 @@ def _as_spoken(memory: Memory) -> tuple[Memory, str]:
 
 
 def is_stated(text: str) -> bool:
-    """Return True for a sentence told as a fact: no question, wish or guess."""
+    """Return True for a sentence that states a fact: no question, wish or guess."""
     return not text.endswith("?") and not is_guess(parse(text))
 
 
 def is_guess(sentence: Sentence, without: Container[int] = ()) -> bool:
-    """Return True if a sentence, without some of its words, may not be so, or is so of nobody."""
+    """Return True if a sentence, without some of its words, is uncertain or about nobody."""
     return any(
         word.text.casefold() in WORDS["unstated"] or word.lemma in WORDS["unstated"]
         for i, word in enumerate(sentence.words)
@@ -98,7 +98,7 @@ def is_guess(sentence: Sentence, without: Container[int] = ()) -> bool:
 
 
 def _is_hearsay(sentence: Sentence, index: int) -> bool:
-    """Return True for "according to Mia", not for "according to the contract"."""
+    """Return True for hearsay: "according to Mia", not "according to the contract"."""
     if sentence.words[index].lower != "according":
         return False
     sources = [sentence.words[i] for i in sentence.subtree(index) if i > index + 1]
@@ -106,7 +106,7 @@ def _is_hearsay(sentence: Sentence, index: int) -> bool:
 
 
 def _is_inability(sentence: Sentence, index: int) -> bool:
-    """Return True for "could not stand the noise", not for "could not have heard it"."""
+    """Return True for an inability: "could not stand the noise", not "could not have heard it"."""
     word = sentence.words[index]
     if word.text.casefold() != "could" or not sentence.children(word.head, "neg"):
         return False
@@ -115,12 +115,12 @@ def _is_inability(sentence: Sentence, index: int) -> bool:
 
 
 def _leans(sentence: Sentence, before: frozenset[str]) -> bool:
-    """Return True if a pronoun of the sentence stands for the subject of the one before it."""
+    """Return True if a pronoun of the sentence refers to the subject of the previous one."""
     return bool(before) and any(word.text.casefold() in THIRD for word in sentence.words)
 
 
 def _antecedent(before: Sentence, sentence: Sentence) -> frozenset[str]:
-    """Return whom a pronoun of the sentence may stand for; of two, "she" may be either."""
+    """Return the possible antecedent of a pronoun; of two persons "she" may be either."""
     several = any(
         before.children(i, "conj")
         for i, word in enumerate(before.words)
@@ -139,12 +139,12 @@ def _antecedent(before: Sentence, sentence: Sentence) -> frozenset[str]:
 
 
 def _other(genders: Set[str]) -> str:
-    """Return the gender of whom a pronoun cannot stand for; "-" if it may be anybody."""
+    """Return the gender that a pronoun excludes; "-" if it excludes none."""
     return "-" if len(genders) > 1 else {"man": "woman", "woman": "man"}[next(iter(genders))]
 
 
 def people_beside(sentence: Sentence, names: Container[str]) -> set[str]:
-    """Return the genders of the people that a sentence speaks of beside one; "" if not known."""
+    """Return the genders of other people in a sentence than the named; "" if not known."""
     return {
         gender_in([folded(word.text), word.lemma])
         for i, word in enumerate(sentence.words)
@@ -154,18 +154,18 @@ def people_beside(sentence: Sentence, names: Container[str]) -> set[str]:
 
 
 def is_another(sentence: Sentence, noun: int, names: Container[str]) -> bool:
-    """Return True for the "brother" of "Theo and his brother", another person than the named."""
+    """Return True for another person than the named: "brother" of "Theo and his brother"."""
     return is_person_noun(sentence.words[noun]) and not _is_of(sentence, noun, names)
 
 
 def may_mean(pronoun: str, words: Iterable[str]) -> bool:
-    """Return True unless "he" or "she" cannot stand for somebody of this name, by its gender."""
+    """Return True unless the gender of a name excludes the pronoun."""
     genders = {gender for gender, own in _GENDERED.items() if pronoun in own}
     return not genders or gender_in(words) in ("", *genders)
 
 
 def _is_of(sentence: Sentence, noun: int, names: Container[str]) -> bool:
-    """Return True for the "nurse" of "Ana is a nurse", and of "Ana, a nurse": no other person."""
+    """Return True if a noun describes the named person: "Ana is a nurse", "Ana, a nurse"."""
     word = sentence.words[noun]
     head = sentence.words[word.head]
     beside = list(sentence.children(noun, "appos"))
@@ -179,7 +179,7 @@ def _is_of(sentence: Sentence, noun: int, names: Container[str]) -> bool:
 
 
 def _subject_words(sentence: Sentence) -> frozenset[str]:
-    """Return the words, folded, of the only subject of a sentence."""
+    """Return the folded words of the single subject of a sentence."""
     subjects = [i for i, w in enumerate(sentence.words) if w.dep in ("nsubj", "nsubjpass")]
     if len(subjects) != 1:
         return frozenset()
@@ -188,7 +188,7 @@ def _subject_words(sentence: Sentence) -> frozenset[str]:
 
 
 def same_thing(sentence: Sentence, noun: int) -> set[int]:
-    """Return a noun and the words that name the same thing: "my daughter Yasmin", "Ana and Ben"."""
+    """Return a noun and words with the same referent: "my daughter Yasmin", "Ana and Ben"."""
     found, waiting = set(), [noun]
     while waiting:
         here = waiting.pop()

@@ -30,14 +30,14 @@ _ROLES = frozenset({"user", "human"})
 
 
 def is_part_of(term: Term, name: str | None) -> bool:
-    """Return True if a word of a question is part of a name, and that may be the name asked of."""
+    """Return True if a term is part of a name that may be the one asked about."""
     words = words_of(name or "")
     named = folded(term.text) in words and may_be(term.name or words, words)
     return named and may_share(term.titles, set(folded(name or "").split()))
 
 
 class TermMatch:
-    """One sentence compared with the words of one question."""
+    """Compares one sentence with the terms of one question."""
 
     def __init__(self, statement: Statement, query: Query) -> None:
         self._statement = statement
@@ -64,7 +64,7 @@ class TermMatch:
         return found
 
     def _is_named(self, term: Term, word: Word) -> bool:
-        """Return True if a word is the term; whole, for a name or number ("3.1" is no "3.2")."""
+        """Return True if a word is the term; a name or number must match whole."""
         if any(character.isdigit() for character in term.text):
             return word.text.casefold() == term.text.casefold()
         if term.is_name:
@@ -82,7 +82,7 @@ class TermMatch:
         return bool(term.stems & own or term.stems & set(lexemes(word.lemma)))
 
     def _is_the_one_before(self, term: Term, found: set[int], pronoun: int) -> bool:
-        """Return True if "he" or "she" can only be the one of this name."""
+        """Return True if "he" or "she" can only refer to the person of this name."""
         before, told = self._statement.before, self._words[pronoun].lower
         if not may_mean(told, term.name | term.titles):
             return False
@@ -107,7 +107,7 @@ class TermMatch:
         return not any(not self._is_of_full_name(i, found, term) for i in others)
 
     def _is_of_full_name(self, index: int, found: set[int], term: Term) -> bool:
-        """Return True for the "Brandt" beside the "Anna" that was found."""
+        """Return True for another word of a matched full name: "Brandt" beside "Anna"."""
         beside = {index - 1, index + 1} & found
         return bool(beside) and folded(self._words[index].text) in term.name
 
@@ -119,7 +119,7 @@ class TermMatch:
         return word.lower in SELF and is_part_of(term, self._statement.memory.speaker)
 
     def _is_speaker(self, term: Term) -> bool:
-        """Return True for an asker whose own note leaves out the "I" ("Dentist on Friday").
+        """Return True for the asker's own note without "I": "Dentist on Friday".
 
         Asked what "we" do, it may be told as done: "Images are compressed with Squoosh".
         """
@@ -131,7 +131,7 @@ class TermMatch:
         return term.is_self and speaker is None and not subjects
 
     def _is_owned(self, term: Term, index: int) -> bool:
-        """Return True if a noun is its owner's, as the question says; or the question says none."""
+        """Return True if a noun has the owner that the question gives it, if any."""
         if term.owner is None:
             return True
         noun = index
@@ -163,14 +163,14 @@ class TermMatch:
         return not people and any(i < index for i in self._positions(owner))
 
     def _is_of_another(self, person: int) -> bool:
-        """Return True for the "mother" of "Ana's mother", who is not "mum"."""
+        """Return True if a noun has another owner: "Ana's mother" is not "mum"."""
         owners = self._sentence.children(person, "poss")
         return is_person_noun(self._words[person]) and any(
             self._words[i].lower not in SELF for i in owners
         )
 
     def _is_had(self, owner: Term, noun: int) -> bool:
-        """Return True for "Alice has a dog", "Alice's is a dog named Rex"."""
+        """Return True if a clause says that the owner has the thing: "Alice has a dog"."""
         verb = self._words[noun].head
         if self._words[noun].dep not in ("dobj", "conj") or verb == noun:
             return False
@@ -182,11 +182,11 @@ class TermMatch:
     # Who does what
 
     def agents(self, verb: int) -> set[int]:
-        """Return who does what a verb says."""
+        """Return the agents of a verb."""
         return self._who(verb, "nsubj", "agent")
 
     def patients(self, verb: int) -> set[int]:
-        """Return to whom or what it is done."""
+        """Return the patients of a verb: its objects, or the subject of a passive."""
         return self._who(verb, "nsubjpass", "dobj", "attr", "oprd")
 
     def _who(self, verb: int, *deps: str) -> set[int]:
@@ -221,11 +221,11 @@ class TermMatch:
         return found
 
     def _is_arranged(self, verb: int) -> bool:
-        """Return True for the "run" of "set the backups to run", which they then do."""
+        """Return True for a verb under an arrangement: "run" of "set the backups to run"."""
         return self._words[self._words[verb].head].lemma in WORDS["arranging"] - {"use"}
 
     def _upward(self, index: int) -> list[int]:
-        """Return a word and those it depends on, up to the root."""
+        """Return a word and those above it in the parse tree, up to the root."""
         found: list[int] = []
         while index not in found:
             found.append(index)

@@ -42,7 +42,7 @@ def is_age(sentence: Sentence, verb: int) -> bool:
 
 
 def _is_old(sentence: Sentence, index: int) -> bool:
-    """Return True for the "old" of "31 years old", and the "aged" of "aged 31"."""
+    """Return True for a word that marks an age: "31 years old", "aged 31"."""
     word = sentence.words[index]
     if word.lower == "aged":
         return any(sentence.words[i].tag == "CD" for i in sentence.subtree(index))
@@ -53,7 +53,7 @@ def _is_old(sentence: Sentence, index: int) -> bool:
 
 
 def has_length(sentence: Sentence) -> bool:
-    """Return True if a length of time is told: "two days", "half an hour", "until May"."""
+    """Return True if a sentence gives a duration: "two days", "half an hour", "until May"."""
     return any(
         (word.lemma in _WORDS["units"] and _is_counted(sentence, i) and not _is_ago(sentence, i))
         or (word.label in _TIMES and sentence.words[word.head].lower in _UNTIL)
@@ -62,7 +62,7 @@ def has_length(sentence: Sentence) -> bool:
 
 
 def is_measured(sentence: Sentence, measure: int) -> bool:
-    """Return True for the "long" of "two days long", not of "was too long on Monday"."""
+    """Return True if a measure has a quantity: "two days long", not "too long on Monday"."""
     return any(
         sentence.words[i].label in (*_TIMES, *_AMOUNTS) or sentence.words[i].tag == "CD"
         for i in sentence.subtree(measure)
@@ -81,7 +81,7 @@ def is_of_sort(word: Word, sort: str) -> bool:
 
 
 def describes(sentence: Sentence, verb: int) -> bool:
-    """Return True if a verb tells who its subject is: "is a nurse", "works as a nurse"."""
+    """Return True if a verb describes its subject: "is a nurse", "works as a nurse"."""
     word = sentence.words[verb]
     if sentence.children(verb, "neg"):
         return False
@@ -99,7 +99,7 @@ def describes(sentence: Sentence, verb: int) -> bool:
 
 
 def is_described(sentence: Sentence, name: int) -> bool:
-    """Return True if a noun beside a name tells whose it is: "Ana, the nurse", "Ana from Shell"."""
+    """Return True if a noun in apposition describes a name: "Ana, the nurse", "Ana from Shell"."""
     word, head = sentence.words[name], sentence.words[sentence.words[name].head]
     beside = [*sentence.children(name, "appos"), *((word.head,) if word.dep == "appos" else ())]
     if any(_is_role(sentence, i) and _is_beside(sentence, name, i) for i in beside):
@@ -118,7 +118,7 @@ def is_described(sentence: Sentence, name: int) -> bool:
 
 
 def _is_beside(sentence: Sentence, name: int, noun: int) -> bool:
-    """Return True for the noun of "Ana, the nurse", with no verb between; it is no other person."""
+    """Return True for a noun in apposition to a name, with no verb between."""
     between = sentence.words[min(name, noun) : max(name, noun)]
     return not is_person(sentence.words[noun]) and not any(word.is_verb for word in between)
 
@@ -130,7 +130,7 @@ def _is_role(sentence: Sentence, noun: int) -> bool:
 
 
 def _is_counted(sentence: Sentence, noun: int) -> bool:
-    """Return True for "two days", "a day" and "half an hour"; not for "the day"."""
+    """Return True for a quantity: "two days", "a day", "half an hour"; not "the day"."""
     below = (sentence.words[i] for i in sentence.children(noun))
     return any(word.tag == "CD" or word.lower in _VAGUE for word in below)
 

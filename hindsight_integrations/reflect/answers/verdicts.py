@@ -36,10 +36,10 @@ _TENSES = {
 
 
 class VerdictMatch(CauseMatch):
-    """One sentence compared with one yes-or-no question."""
+    """Compares one sentence with one yes-or-no question."""
 
     def verdict(self) -> bool | None:
-        """Return True if the sentence says yes, False if it says no, None if it is not plain."""
+        """Return True if the sentence says yes, False if it says no, None if it is unclear."""
         verbs = self.verbs() if self._query.verb and not self._query.alternative else []
         if len(verbs) != 1:
             return None
@@ -56,7 +56,9 @@ class VerdictMatch(CauseMatch):
             retractions = (*retractions, *self._sentence.children(verb, "aux"))
         if self._query.still and self._is_quit(verb):
             return False
-        unsure = (self._query.is_of_stay and not self._query.still) or self._is_arranged_for(verb)
+        unsure = (self._query.asks_presence and not self._query.still) or self._is_arranged_for(
+            verb
+        )
         if unsure or not self._is_plain(verb, retractions):
             return None
         left = self._is_left()
@@ -70,10 +72,10 @@ class VerdictMatch(CauseMatch):
         return not (denied or gone)
 
     def _is_left(self) -> bool:
-        """Return True for the "Porto" of "moved from Porto to Lisbon", if that was not asked."""
+        """Return True for a place that was left: "Porto" of "moved from Porto to Lisbon"."""
         return any(
             self._words[i].dep == "pobj"
-            and term.way != "from"
+            and term.preposition != "from"
             and self._words[self._words[i].head].lemma == "from"
             and self._is_leaving(self._words[self._words[i].head].head)
             for term in self._query.terms
@@ -87,7 +89,7 @@ class VerdictMatch(CauseMatch):
     # What may have ended
 
     def may_end(self, told: Sentence) -> bool:
-        """Return True if the sentence hints that what another one tells is no longer so.
+        """Return True if the sentence hints that another statement no longer holds.
 
         It speaks of an end ("died", "was sold") of what the question or the other sentence speaks
         of; or of the one that was asked of, and of no further thing ("I got fired").
@@ -118,8 +120,8 @@ class VerdictMatch(CauseMatch):
         return bool(near & own) and all(self._words[i].lemma in kinds for i in things - own)
 
     def _is_with_another(self, told: Sentence) -> bool:
-        """Return True for "no longer plays with Ira", if nothing before spoke of Ira."""
-        known = self._query.said.union(lexemes(told.text))
+        """Return True for "no longer plays with Ira", if Ira was not mentioned before."""
+        known = self._query.all_stems.union(lexemes(told.text))
         return any(
             word.is_proper
             and word.label not in TIMES
@@ -130,7 +132,7 @@ class VerdictMatch(CauseMatch):
         )
 
     def _near(self, verb: int) -> set[int]:
-        """Return the nouns that a verb is of: its subject, its object, and those after "off"."""
+        """Return the nouns of a verb: its subject, its object, and those after "off"."""
         deps = ("nsubj", "nsubjpass", "dobj", "attr", "oprd", "dative")
         found = set(self._sentence.children(verb, *deps))
         ways = self._sentence.children(verb, "prep", "agent", "prt")
@@ -152,7 +154,7 @@ class VerdictMatch(CauseMatch):
     # Tense
 
     def _is_of_that_tense(self, verb: int) -> bool:
-        """Return True if the tense of a verb proves what is asked: "has paid" that one did pay."""
+        """Return True if a verb's tense proves what is asked: "has paid" proves "did pay"."""
         asked, told = self._query.tense, self.tense(verb)
         if self._query.still:
             return True
@@ -183,7 +185,7 @@ class VerdictMatch(CauseMatch):
         return ""
 
     def _lasts(self, verb: int, told: str) -> bool:
-        """Return True for what was done or came about, and is so since: "moved to"."""
+        """Return True for an event whose result lasts: "moved to"."""
         query, word = self._query, self._words[verb]
         if word.lemma in WORDS["lasting"] and word.lemma != query.action:
             return True
@@ -193,14 +195,14 @@ class VerdictMatch(CauseMatch):
     # What limits it
 
     def _is_of_all(self, verb: int, retractions: Sequence[int], denied: bool) -> bool:
-        """Return True if a sentence speaks of just what is asked: no part, no kind, no occasion."""
+        """Return True if a sentence is about exactly what is asked, without limits."""
         terms = [term for term in self._query.terms if not term.is_self]
         denials = {*retractions, *self._at_all(retractions)}
         return not self._is_on_occasion(verb, denials, denied) and all(
             any(
                 (
                     term is self._query.subject
-                    or (self.is_direct(i, verb, term) and self.is_of_way(i, term))
+                    or (self.is_direct(i, verb, term) and self.has_matching_preposition(i, term))
                 )
                 and (term.is_name or not self._is_one_of_a_kind(i, term, verb, denied))
                 for i in self._at[term.text]
@@ -210,7 +212,7 @@ class VerdictMatch(CauseMatch):
         )
 
     def _is_on_occasion(self, verb: int, denials: Set[int], denied: bool) -> bool:
-        """Return True if something of which was not asked stands with a verb: "at night".
+        """Return True if a limit that was not asked for is with a verb: "at night".
 
         Args:
             verb: the verb.
@@ -252,19 +254,19 @@ class VerdictMatch(CauseMatch):
         return word.lemma in WORDS["occasions"] and (state or not proper)
 
     def _is_spoken_of(self, index: int) -> bool:
-        """Return True if the question has all that stands with a word, or speaks of it."""
+        """Return True if the question has a word and all that depends on it."""
         below = self._sentence.subtree(index)
         if self.matched().intersection(below):
             return True
         words = lexemes(self._sentence.phrase(below))
-        return self._query.said.issuperset(words) and bool(words)
+        return self._query.all_stems.issuperset(words) and bool(words)
 
     def _is_of_now(self, index: int) -> bool:
         below = [self._words[i].lower for i in self._sentence.subtree(index)]
         return bool(WORDS["nowadays"].intersection(below)) or below[0] == "since"
 
     def _is_one_of_a_kind(self, noun: int, term: Term, verb: int, denied: bool) -> bool:
-        """Return True for the "coffee" of "hates cold coffee", asked of coffee."""
+        """Return True for a special case of the kind asked about: "hates cold coffee"."""
         if not self._words[noun].is_noun:
             return False
         apart = [i for i in self._sentence.children(noun) if self._tells_apart(i)]
@@ -277,7 +279,7 @@ class VerdictMatch(CauseMatch):
         return bool(apart) and (denied or likes or not some)
 
     def _tells_apart(self, index: int) -> bool:
-        """Return True if a word below a noun makes it another thing than is asked of."""
+        """Return True if a dependent word makes a noun another thing than the one asked about."""
         word = self._words[index]
         if word.dep not in ("amod", "poss", "compound", "nmod", "prep", "relcl", "acl", "nummod"):
             return False
@@ -290,24 +292,24 @@ class VerdictMatch(CauseMatch):
         return not loose and not self._is_spoken_of(index)
 
     def _is_arranged_for(self, verb: int) -> bool:
-        """Return True for "is moving in May", which may be over when it is asked."""
+        """Return True for an arranged future that may be over when asked: "is moving in May"."""
         helpers = (self._words[i].tag for i in self._sentence.children(verb, "aux"))
         times = (self._words[i].label in TIMES for i in self._sentence.subtree(verb))
         plan = self._words[verb].tag == "VBG" and self._words[verb].lemma in WORDS["coming"]
         return plan and not {"VBZ", "VBP"}.isdisjoint(helpers) and any(times)
 
     def _is_quit(self, verb: int) -> bool:
-        """Return True for the "smoking" of "quit smoking"."""
+        """Return True for an activity that somebody gave up: "quit smoking"."""
         word, subject = self._words[verb], self._query.subject
         own = self._at.get(subject.text, set()) if subject else set()
         quits = self._words[word.head].lemma in ("quit", "stop")
         return quits and word.dep in ("xcomp", "dobj") and bool(self.agents(word.head) & own)
 
     def _is_plain(self, verb: int, retractions: Sequence[int]) -> bool:
-        """Return True if the main clause says it with this verb, and nothing limits it."""
+        """Return True if the main clause has this verb and no limits."""
         while self._words[verb].dep in ("acomp", "conj") and self._words[verb].head != verb:
             verb = self._words[verb].head
-        able = self._query.able
+        able = self._query.asks_ability
         retractions = (*retractions, *self._at_all(retractions))
         limits = (
             word.dep == "neg"
@@ -319,7 +321,7 @@ class VerdictMatch(CauseMatch):
         return self._is_main(verb) and not any(limits)
 
     def _at_all(self, retractions: Sequence[int]) -> Iterator[int]:
-        """Yield words that strengthen a denial: "at all"; of what is "still" so, "any more"."""
+        """Yield words that strengthen a denial: "at all", and "any more" for "still"."""
         for index, word in enumerate(self._words):
             before = self._words[index - 1].text if index else ""
             more = self._query.still and (before, word.text) == ("any", "more")
@@ -328,7 +330,7 @@ class VerdictMatch(CauseMatch):
                 yield index
 
     def _is_main(self, verb: int) -> bool:
-        """Return True for the verb of a clause of its own: "I hate it, my eyes get tired"."""
+        """Return True for the verb of a main clause, juxtaposed ones included."""
         word, head = self._words[verb], self._words[self._words[verb].head]
         beside = (
             word.dep == "ccomp" and verb < word.head and not self._sentence.children(verb, "mark")

@@ -24,17 +24,17 @@ _UNSURE = (_IRONIC, _HEARSAY, _REJECTED)
 
 
 def bare_sentence(text: str) -> str:
-    """Return a sentence without the mark of a list or the key of a ticket before it."""
+    """Return a sentence without a leading list mark or ticket key."""
     return _LABEL.sub("", text, count=1)
 
 
 def is_unsure(text: str) -> bool:
-    """Return True for irony, hearsay, and what is labelled as rejected."""
+    """Return True for irony, hearsay, and text labelled as rejected."""
     return any(one.search(text) for one in _UNSURE)
 
 
 def is_sure_and_lasting(text: str, speaker: str | None = None) -> bool:
-    """Return True for a sentence without doubt, hearsay or a span for which it holds only.
+    """Return True for a sentence without doubt, hearsay or a limited time span.
 
     Args:
         text: one sentence.
@@ -48,11 +48,11 @@ def is_sure_and_lasting(text: str, speaker: str | None = None) -> bool:
 
 @dataclass(slots=True)
 class CertaintyReader(PhraseReader):
-    """Reads how certain one parsed sentence is."""
+    """Judges how certain one parsed sentence is."""
 
     @property
     def is_sure(self) -> bool:
-        """True for a sentence that is no question, has no word of doubt, and tells no story."""
+        """True for a sentence that is no question, has no doubt, and tells no fiction."""
         is_question = self.sentence.text.rstrip("\"'”’)» ").endswith("?")
         told = self._is_made_up() or self.is_quoted
         return not (is_question or self._is_hedged() or told or self._is_unreal())
@@ -64,7 +64,7 @@ class CertaintyReader(PhraseReader):
         )
 
     def _is_unreal(self) -> bool:
-        """Return True for what opens with a condition: "If I sold ...", "While she visits, ..."."""
+        """Return True for a conditional opening: "If I sold ...", "While she visits, ..."."""
         words = self.sentence.words
         if words and words[0].lower in ("if", "unless", "while", "whenever"):
             return True
@@ -76,7 +76,7 @@ class CertaintyReader(PhraseReader):
 
     @property
     def adds(self) -> bool:
-        """True for "also" and the like; not in a phrase that accompanies the clause."""
+        """True for an additive word such as "also", unless in a phrase beside the clause."""
         words = self.sentence.words
         if {"as", "well"} <= {word.lower for word in words}:
             return True
@@ -87,13 +87,13 @@ class CertaintyReader(PhraseReader):
         )
 
     def _accompanies(self, word: Word) -> bool:
-        """Return True for the words of ", still living out of boxes"."""
+        """Return True for a word of an absolute phrase: ", still living out of boxes"."""
         verb = self.sentence.head(word)
         before = self.sentence.words[word.index - 1] if word.index else word
         return verb.dep == "advcl" and verb.tag == "VBG" and before.text == ","
 
     def _is_hedged(self) -> bool:
-        """Return True for a word of doubt; "almost every day" only limits the day."""
+        """Return True for a hedge; "almost every day" only limits the day."""
         words = self.sentence.words
         return any(
             word.lower in _WORDS["hedges"]
@@ -103,7 +103,7 @@ class CertaintyReader(PhraseReader):
 
     @property
     def is_passing(self) -> bool:
-        """True for what holds for a while only."""
+        """True for a state that holds for a limited time only."""
         if self.comes_back:
             return True
         for word in self.sentence.words:

@@ -26,7 +26,7 @@ _GROUPS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """Phrase that a verb gives its subject.
+    """A phrase that a verb gives its subject as a value.
 
     Attributes:
         text: as in the sentence, without an article or possessive.
@@ -40,25 +40,25 @@ class Value:
 
     @property
     def proper(self) -> frozenset[str]:
-        """Lexemes of a name without the words in lower case before it; of other things none."""
+        """Lexemes of a name without lower-case words before it; empty for other things."""
         first, _, rest = self.text.partition(" ")
         is_described = self.kind == "name" and first.islower() and rest[:1].isupper()
         return frozenset(lexemes(rest)) if is_described else frozenset()
 
     @property
     def bare(self) -> frozenset[str]:
-        """Lexemes of what a group or place is of: "sales" of "sales team"; of other things none."""
+        """Lexemes of the modifiers of a group or place: "sales" of "sales team"; else empty."""
         first, _, last = self.text.rpartition(" ")
         return frozenset(lexemes(first)) if first and last in _WHOLES else frozenset()
 
     def is_sibling(self, other: Value) -> bool:
-        """Return True for two things that their last word calls the same: "the Bergen office"."""
+        """Return True for two things with the same head noun: "the Bergen office"."""
         own, others = self.text.casefold().split(), other.text.casefold().split()
         told = not _UNTOLD.intersection(own[:-1] + others[:-1])
         return min(len(own), len(others)) > 1 and own[-1] == others[-1] and told
 
     def same_kind(self, other: Value) -> bool:
-        """Return True if one may take the place of the other."""
+        """Return True if one value may replace the other."""
         here, there = groups_of(self.text), groups_of(other.text)
         if here or there:
             return bool(here & there)
@@ -69,7 +69,7 @@ class Value:
 
 
 class ValueChange(NamedTuple):
-    """A change: whom or what it is of, the value before, and the value after if there is one."""
+    """A change of a subject's value: the value before, and the one after if there is one."""
 
     subject: str
     before: str
@@ -78,7 +78,7 @@ class ValueChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StateClaim:
-    """A state, possession or activity that a sentence gives its subject.
+    """A state, possession or activity that a sentence claims of its subject.
 
     Attributes:
         subject: key of whom or what it is said of.
@@ -106,7 +106,7 @@ class StateClaim:
 
 @dataclass(frozen=True, slots=True)
 class ChangeClaim:
-    """A change told by a sentence: something ended, or began in place of something else.
+    """A change that a sentence claims: something ended, or replaced something else.
 
     Attributes:
         subject: key of whom or what it is said of.
@@ -131,7 +131,7 @@ class ChangeClaim:
     relation: str | None = None
 
     def begun(self) -> StateClaim | None:
-        """Return what is so after it, which a later one may change."""
+        """Return the state that holds after the change, which a later one may change."""
         if self.after is None or self.slot is not None:
             return None
         if self.relocates:
@@ -141,7 +141,7 @@ class ChangeClaim:
 
 
 class NounPhrase(NamedTuple):
-    """A noun phrase with all that belongs to it.
+    """A noun phrase with all its modifiers.
 
     Attributes:
         key: of whom or what it means.
@@ -158,7 +158,7 @@ class NounPhrase(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A value that a sentence says ended or was replaced, whatever it was to whom.
+    """A value that a sentence says ended or was replaced, in whatever relation.
 
     Attributes:
         kind: what the cue is.
@@ -189,7 +189,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class ClauseState:
-    """Values that a plain clause in the present tense gives its subject, in the order of its words.
+    """Values that a plain clause in the present tense gives its subject, in word order.
 
     Attributes:
         subject: its words in lower case, without an article.
@@ -214,7 +214,7 @@ class ClauseState:
 
 @dataclass(frozen=True, slots=True)
 class ClauseChange:
-    """Change that a plain clause tells, in the order of its words.
+    """A change that a plain clause tells, in word order.
 
     Attributes:
         cue: how it says so.
@@ -284,12 +284,12 @@ class Claims:
 
     @property
     def may_change(self) -> bool:
-        """True if it may change what was said before."""
+        """True if the sentence may change an earlier statement."""
         return bool(self.change_claims or self.endings or self.current or self.clause_changes)
 
 
 def joined(claims: Sequence[Claims]) -> Claims:
-    """Return what the parts of a sentence claim together, each of which has a clause or none.
+    """Merge the claims of the parts of a sentence, of which at most one has a clause.
 
     Turns that name what comes after stand first.
     """
@@ -310,12 +310,12 @@ def joined(claims: Sequence[Claims]) -> Claims:
 
 
 def family(lemma: str, verb: str) -> str:
-    """Return the family of a verb with its particle; the verb itself if it is of none."""
+    """Return the family of a verb with its particle; the verb itself if it has none."""
     return _FAMILY.get(verb) or _FAMILY.get(lemma) or verb
 
 
 def groups_of(text: str) -> frozenset[str]:
-    """Return the names of the groups of alternatives that a thing is in."""
+    """Return the names of the groups of alternatives that a thing belongs to."""
     name = text.casefold().replace("’", "'")
     return frozenset(group for group, members in _GROUPS if name in members)
 
@@ -326,12 +326,12 @@ def members(group: str) -> frozenset[str]:
 
 
 def is_attitude(verb: str, *, choosing: bool = False) -> bool:
-    """Return True for a verb of feeling or speech; with `choosing`, except those of choosing."""
+    """Return True for a verb of feeling or speech; with `choosing`, not for verbs of choosing."""
     return verb in _ATTITUDES and not (choosing and verb in _CHOOSING)
 
 
 def timeless(values: Iterable[Value]) -> frozenset[str]:
-    """Return the lexemes of the values that are no times."""
+    """Return the lexemes of the values that are not times."""
     terms: set[str] = set()
     for value in values:
         if not is_time(value):
@@ -340,6 +340,6 @@ def timeless(values: Iterable[Value]) -> frozenset[str]:
 
 
 def is_time(value: Value) -> bool:
-    """Return True for a date, a time of day, or a span: "the morning"."""
+    """Return True for a date, a time of day, or a part of the day: "the morning"."""
     last = value.text.split()[-1].casefold()
     return value.kind in ("date", "time", "frequency") or last in _TIME_WORDS

@@ -79,7 +79,7 @@ _THIRD = frozenset({"he", "she", "it", "they"})
 
 
 def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Claims:
-    """Return what a sentence claims.
+    """Parse what a sentence claims.
 
     Args:
         text: one sentence.
@@ -100,7 +100,7 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
 
 
 def _by_clause(reader: _Reader, *, sure: bool) -> Iterator[Claims]:
-    """Yield what a sentence claims, and what its clauses claim by themselves.
+    """Yield the claims of a sentence, and those of its clauses read alone.
 
     What the sentence doubts, limits in time or adds to something holds of its clauses too.
     """
@@ -136,7 +136,7 @@ class _Ended:
 
 @dataclass(slots=True)
 class _Reader(CertaintyReader):
-    """Reads one parsed sentence."""
+    """Reads the claims of one parsed sentence."""
 
     state_claims: list[StateClaim] = field(default_factory=list)
     change_claims: list[ChangeClaim] = field(default_factory=list)
@@ -144,7 +144,7 @@ class _Reader(CertaintyReader):
 
     @property
     def _is_conditional(self) -> bool:
-        """True for a sentence that says when it is so: "no longer takes the bus if it snows"."""
+        """True for a general condition: "no longer takes the bus if it snows"."""
         return any(word.lower in _WORDS["conditions"] for word in self.sentence.words)
 
     def claims(self, *, sure: bool) -> Claims:
@@ -191,7 +191,7 @@ class _Reader(CertaintyReader):
         )
 
     def _asserts(self, word: Word) -> bool:
-        """Return True for a finite verb of the main clause, or one joined to it."""
+        """Return True for a finite verb of the main clause, or one coordinated with it."""
         clausal = word.dep in _CLAUSES or self._is_juxtaposed(word)
         if not word.tag.startswith("VB") or not clausal or not _WORD.fullmatch(word.text):
             return False
@@ -205,7 +205,7 @@ class _Reader(CertaintyReader):
         return word.tag != "VBG" or bool(self.sentence.children(word, "aux"))
 
     def _is_juxtaposed(self, verb: Word) -> bool:
-        """Return True for the first of two main clauses that a comma parts.
+        """Return True for the first of two main clauses separated by a comma.
 
         A parser makes it the complement of the second: "X is no longer Y, it is Z". It is none if
         the second says that somebody says or thinks it.
@@ -225,7 +225,7 @@ class _Reader(CertaintyReader):
     # Clauses
 
     def _end(self, verb: Word) -> None:
-        """Complete the end that the clause before told, if this one says what came instead."""
+        """Complete the end told by the previous clause with the value of this clause."""
         pending, self.pending = self.pending, None
         if pending is None:
             self.pending = self._opened(verb)
@@ -246,7 +246,7 @@ class _Reader(CertaintyReader):
             self.change_claims.append(replace(pending.change_claim, after=after))
 
     def _opened(self, verb: Word) -> _Ended | None:
-        """Return the end that a clause tells, with "no longer" or "used to"."""
+        """Return the end that a clause tells with "no longer" or "used to"."""
         did = self.sentence.child(verb, "xcomp")
         used = verb.lemma == "use" and verb.tag == "VBD" and did is not None and did.tag == "VB"
         if used and did is not None and not self.sentence.children(verb, "neg"):
@@ -343,7 +343,7 @@ class _Reader(CertaintyReader):
         self.change_claims.append(ChangeClaim(key, state_claim.verb, before, after, terms=terms))
 
     def _add_opposed(self, verb: Word, state_claim: StateClaim, slots: Sequence[str]) -> bool:
-        """Add the change of "no longer buys from X but from Y"; return False if none."""
+        """Add the change of "no longer buys from X but from Y"; return True if there is one."""
         after = self._opposed(verb)
         if after is None or len(slots) > 1 or state_claim.values[slots[0]].kind != after.kind:
             return False
@@ -356,7 +356,7 @@ class _Reader(CertaintyReader):
         return True
 
     def _opposed(self, verb: Word) -> Value | None:
-        """Return the Y of "no longer drinks X but Y"."""
+        """Return the new value Y of "no longer drinks X but Y"."""
         things = self.sentence.children(verb, "dobj", "attr", "acomp")
         things += [
             at
@@ -378,7 +378,7 @@ class _Reader(CertaintyReader):
         return None
 
     def _add_current(self, verb: Word, key: str) -> None:
-        """Add the change that "now" makes: "is now in Bremen"."""
+        """Add the change that "now" tells: "is now in Bremen"."""
         if not any(word.lower == "now" for word in self.sentence.children(verb, "advmod")):
             lowered = self.sentence.text.casefold().rstrip(". !")
             if not lowered.endswith(" now") or verb.dep != "ROOT":
@@ -398,7 +398,7 @@ class _Reader(CertaintyReader):
                 )
 
     def _add_instead(self, verb: Word, key: str) -> None:
-        """Add the change of "now uses Y instead of X"."""
+        """Add the change that "instead of" tells: "now uses Y instead of X"."""
         words = self.sentence.words
         after = self._values(verb).get("obj")
         if after is None or not any(word.lower == "now" for word in words):
@@ -444,7 +444,7 @@ class _Reader(CertaintyReader):
     def _add_stopped(
         self, verb: Word, stopped: Word, key: str, values: Mapping[str, Value]
     ) -> None:
-        """Add the change of "stopped eating meat", "quit swimming at X"."""
+        """Add the change of an activity that stopped: "stopped eating meat"."""
         state_claim = StateClaim(
             key, family(stopped.lemma, self._verb(stopped)), self._values(stopped)
         )
@@ -480,7 +480,7 @@ class _Reader(CertaintyReader):
         )
 
     def _thing_of(self, verb: Word, activity: Word) -> Value | None:
-        """Return the object of an activity that a model reads as part of its object."""
+        """Return the object of an activity that the parser attaches to another object."""
         thing = self.sentence.child(verb, "dobj")
         if thing is None or self.sentence.head(activity) != thing:
             return None
@@ -488,7 +488,7 @@ class _Reader(CertaintyReader):
         return plain_value(self.sentence.text[start : thing.start + len(thing.text)])
 
     def _ends_phrase(self, word: Word) -> bool:
-        """Return True if nothing that may be its object follows a word."""
+        """Return True if no possible object follows a word."""
         rest = self.sentence.words[word.index + 1 :]
         return not rest or rest[0].tag in ("IN", "RB", "CC", ".", ",", "RP")
 
@@ -514,7 +514,7 @@ class _Reader(CertaintyReader):
         )
 
     def _add_parted(self, verb: Word, name: str, key: str, values: Mapping[str, Value]) -> None:
-        """Add the change of "broke up with X", "retired from X", "sold his X"."""
+        """Add the change of a relation that ended: "broke up with X", "sold his X"."""
         thing = self.sentence.child(verb, "dobj")
         before, after = values.get("with") or values.get("from"), values.get("to")
         role = values.get("as")
@@ -543,7 +543,7 @@ class _Reader(CertaintyReader):
             self.change_claims.append(ChangeClaim(by, None, before, after, about="*"))
 
     def _add_role(self, key: str, values: Mapping[str, Value]) -> None:
-        """Add the change of "became a manager", and of "became vegan", "became a married man"."""
+        """Add the change of a role or state: "became a manager", "became vegan"."""
         roles = (value for value in values.values() if value.kind == "role")
         role = next(roles, None) or state_of(values.get("obj"))
         if role is not None:
@@ -575,7 +575,7 @@ class _Reader(CertaintyReader):
         self.change_claims.append(ChangeClaim(key, name, before, after))
 
     def _since(self, verb: Word, before: Value) -> Value | None:
-        """Return the Y of "left X and joined Y", "left X and now plays for Y"."""
+        """Return the value Y that a second verb gives: "left X and joined Y"."""
         after = None
         for second in self.sentence.children(verb, "conj"):
             now = any(word.lower == "now" for word in self.sentence.children(second, "advmod"))
@@ -588,7 +588,7 @@ class _Reader(CertaintyReader):
         return after
 
     def _bound_since(self, verb: Word, before: Value) -> tuple[Value, str] | None:
-        """Return the Y of "left X and works at Y", and the relation."""
+        """Return value and relation that a second verb gives: "left X and works at Y"."""
         for second in self.sentence.children(verb, "conj"):
             relation = self._relation_of(verb, second)
             after = self._bound(second, relation) if relation else None
@@ -597,20 +597,20 @@ class _Reader(CertaintyReader):
         return None
 
     def _relation_of(self, verb: Word, second: Word) -> str | None:
-        """Return the relation of "left X and works at Y": the second verb says what holds since."""
+        """Return the relation that a second verb gives: "left X and works at Y"."""
         name = family(second.lemma, self._verb(second))
         since = verb.tag in ("VBD", "VBN", "VBP") and second.tag in ("VBZ", "VBP")
         own = self.sentence.children(second, *SUBJECTS, "neg", "aux")
         return name if since and not own and name in _LASTING else None
 
     def _bound(self, verb: Word, relation: str) -> Value | None:
-        """Return with whom, where or what: the value that such a relation has one of."""
+        """Return the single value of a relation: with whom, where or what."""
         values = self._values(verb)
         slots = {"residence": ("in", "at"), "study": ("obj", "at")}.get(relation, ("at", "for"))
         return next((values[slot] for slot in slots if slot in values), None)
 
     def _joined(self, verb: Word) -> Value | None:
-        """Return the name that somebody joins: "and joined the Hawks", "and signed for Ajax"."""
+        """Return the group that somebody joins: "joined the Hawks", "signed for Ajax"."""
         values = self._values(verb)
         slots = ("obj",) if verb.lemma == "join" else ("for", "with")
         found = next((values[s] for s in slots if s in values), None)
@@ -648,5 +648,5 @@ class _Reader(CertaintyReader):
 
 
 def _is_marriage(verb: Word, helpers: Sequence[Word]) -> bool:
-    """Return True for a state that one gets into: "got married", "got divorced"."""
+    """Return True for a state with "got": "got married", "got divorced"."""
     return bool(groups_of(verb.lower)) and any(word.lemma == "get" for word in helpers)

@@ -55,7 +55,7 @@ _OF_THINGS = {
 def clause_change(
     change: ClauseChange, state: ClauseState, *, same_speaker: bool
 ) -> tuple[str, str | None] | None:
-    """Return the values before and after, if a clause changes what an earlier statement gave."""
+    """Return the values before and after, if a clause changes an earlier statement's value."""
     feels = is_attitude(state.verb) and state.verb not in HABITS | _USES
     if (feels and any(slot == "obj" for slot, _ in state.values)) or _is_one_off_event(state):
         return None
@@ -76,7 +76,7 @@ def clause_change(
 
 
 def _held_by(change: ClauseChange, state: ClauseState) -> tuple[str, str | None] | None:
-    """Return the change of "X is led by A" by "A no longer leads X" or "B now leads X"."""
+    """Return a change of who holds a role: "X is led by A", then "B now leads X"."""
     by = [value for slot, value in state.values if slot == "by"] if state.passive else []
     thing = change.after if change.cue == "now" else change.before
     own = thing is not None and thing.terms == frozenset(lexemes(" ".join(state.subject)))
@@ -127,7 +127,7 @@ def _ended_value(change: ClauseChange, state: ClauseState) -> Value | None:
 
 
 def _is_held_as_role(change: ClauseChange, state: ClauseState) -> bool:
-    """Return True for "is the owner of X" before "no longer owns X"."""
+    """Return True if a role noun is ended by its verb: "is the owner of X", "no longer owns X"."""
     if change.before is None or state.verb != "be" or change.slot != "obj":
         return False
     roles = {change.verb, *(change.verb.removesuffix("e") + end for end in ("er", "or"))}
@@ -139,7 +139,7 @@ def _is_held_as_role(change: ClauseChange, state: ClauseState) -> bool:
 
 
 def _is_shared_home(change: ClauseChange, state: ClauseState) -> bool:
-    """Return True for "shares a flat with X" before "no longer lives with X"."""
+    """Return True for a flat shared with X, before "no longer lives with X"."""
     home = any(slot == "obj" and "house" in kinds(value) for slot, value in state.values)
     return change.verb == "residence" and home and (
         any((slot, value) == ("with", change.before) for slot, value in state.values)
@@ -147,14 +147,14 @@ def _is_shared_home(change: ClauseChange, state: ClauseState) -> bool:
 
 
 def _is_relation(change: ClauseChange, state: ClauseState) -> bool:
-    """Return True for what "is no longer at X" ends: "works at X", "is insured with X"."""
+    """Return True for a relation that "is no longer at X" ends: "works at X", "insured with X"."""
     return state.passive or state.verb == "employment" or (
         state.verb in _USES and change.slot in ("at", "with")
     )  # fmt: skip
 
 
 def _left_value(change: ClauseChange, state: ClauseState, role: str) -> Value | None:
-    """Return the value that a clause names as left, if what it names beside may replace it."""
+    """Return the value that a clause says was left, if the new value may replace it."""
     before, after = change.before, change.after
     if before is None or after is None or not _tells_same(change, state, before):
         return None
@@ -180,14 +180,14 @@ def _left_value(change: ClauseChange, state: ClauseState, role: str) -> Value | 
 
 
 def _is_alike(before: Value, value: Value, after: Value) -> bool:
-    """Return True for two of a kind, or called by one last word."""
+    """Return True for two values of one kind, or with the same last word."""
     ends = {before.text.split()[-1], after.text.split()[-1]}
     shared = (kinds(before) | kinds(value)) & kinds(after)
     return bool(shared) or value.is_sibling(after) or len(ends) == 1 or ends <= _MEETING
 
 
 def _is_plainly_switched(change: ClauseChange, state: ClauseState, *, within: bool) -> bool:
-    """Return True for "from X to Y" without articles, of a group or where one has one of them."""
+    """Return True for "from X to Y" without articles, of a group or a single-valued relation."""
     if change.before is None or change.after is None:
         return False
     one_size = len(change.after.text.split()) <= len(change.before.text.split())
@@ -197,7 +197,7 @@ def _is_plainly_switched(change: ClauseChange, state: ClauseState, *, within: bo
 
 
 def _is_put_elsewhere(change: ClauseChange, state: ClauseState, value: Value) -> bool:
-    """Return True for where a thing was, or what is done with it, that was moved or switched."""
+    """Return True for the place or use of a thing that was moved or switched."""
     beside = any(slot != "obj" and one is value for slot, one in state.values)
     exact = change.before is not None and change.before.terms == value.terms
     idle = change.after is None or _is_idle(change.after)
@@ -208,12 +208,12 @@ def _is_put_elsewhere(change: ClauseChange, state: ClauseState, value: Value) ->
 
 
 def _is_idle(after: Value) -> bool:
-    """Return True for what one leaves or stops something for, and not in place of it: "lunch"."""
+    """Return True for an occasion that replaces nothing, such as "lunch" of "left for lunch"."""
     return after.text.casefold() in _WORDS["no_target"] | _EVENTS
 
 
 def _is_kept(change: ClauseChange, state: ClauseState, value: Value) -> bool:
-    """Return True for the box of "keeps the receipts in the box", from which they were moved."""
+    """Return True for the place of a thing that was moved: "keeps the receipts in the box"."""
     things = [thing for slot, thing in state.values if slot == "obj"]
     kept = state.verb not in _POSSESSING and not is_attitude(state.verb)
     return kept and [thing.terms for thing in things] == [change.theme] and value not in things
@@ -243,7 +243,7 @@ def _is_new_place(change: ClauseChange, state: ClauseState, before: Value) -> bo
 
 
 def _is_of_same_group(before: Value, after: Value, state: ClauseState) -> bool:
-    """Return True for "left platform for data" of who is in the platform squad."""
+    """Return True for a change of group by short names: "left platform for data"."""
     named = [
         value
         for _, value in state.values
@@ -255,14 +255,14 @@ def _is_of_same_group(before: Value, after: Value, state: ClauseState) -> bool:
 
 
 def _tells_same(change: ClauseChange, state: ClauseState, before: Value) -> bool:
-    """Return True if what is moved is of the earlier clause, or what X is: "switched banks"."""
+    """Return True if the moved thing is the earlier subject or value: "switched banks"."""
     told = change.theme - _HOUSEHOLD | change.limits
     kind = frozenset(lexemes(" ".join(name.replace("_", " ") for name in kinds(before))))
     return told <= state.terms | kind | _ANY
 
 
 def _replaced(change: ClauseChange, state: ClauseState, role: str) -> Value | None:
-    """Return the only value of the kind of the one that "moved (the blog) to Y" names."""
+    """Return the only value of the new value's kind, for "moved (the blog) to Y"."""
     after = change.after
     if after is None or not change.theme <= state.terms | _ANY:
         return None
@@ -293,7 +293,7 @@ def _replaced(change: ClauseChange, state: ClauseState, role: str) -> Value | No
 
 
 def _field(change: ClauseChange, state: ClauseState) -> Value | None:
-    """Return the subject of study of who "switched to geology", or where "moved to tax" worked."""
+    """Return the field of study or work that "switched to geology" replaces."""
     after = change.after
     if after is None or after.kind != "thing" or kinds(after):
         return None
@@ -308,7 +308,7 @@ def _field(change: ClauseChange, state: ClauseState) -> Value | None:
 
 
 def _sibling(change: ClauseChange, state: ClauseState) -> Value | None:
-    """Return the value beside a preposition that shares a word: "on the fifth floor"."""
+    """Return the value with the same preposition and head noun: "on the fifth floor"."""
     if (after := change.after) is None:
         return None
     beside = (value for slot, value in state.values if slot in _WORDS["relation"])
@@ -318,7 +318,7 @@ def _sibling(change: ClauseChange, state: ClauseState) -> Value | None:
 
 
 def _lived_in(change: ClauseChange, state: ClauseState) -> Value | None:
-    """Return where somebody lived who "moved to Y", no organisation."""
+    """Return the residence of somebody who "moved to Y", if Y is no organisation."""
     works = change.is_organisation and change.opening[-1:] != (("we", "PRP"),)
     moved = change.verb in _RELOCATING and not (change.theme or works) and change.after
     places = [v for slot, v in state.values if slot == "in" and v.kind == "name"]
@@ -331,7 +331,7 @@ def _lived_in(change: ClauseChange, state: ClauseState) -> Value | None:
 
 
 def _rested_on(change: ClauseChange, state: ClauseState) -> Value | None:
-    """Return on what or where a thing was that moved to another, or "is now in Y"."""
+    """Return the place of a thing that was moved, or "is now in Y"."""
     after = change.after
     meets = state.subject[-1] in _MEETING and same_verb(state.verb, "meet")
     rests = meets or (state.is_thing and (state.passive or state.verb in _WORDS["rests"]))
@@ -348,7 +348,7 @@ def _rested_on(change: ClauseChange, state: ClauseState) -> Value | None:
 
 
 def _may_follow(before: Value, change: ClauseChange) -> bool:
-    """Return False for names of different kinds, and where only one is of a known one."""
+    """Return False for names of different kinds, and if only one has a known kind."""
     if change.after is None:
         return False
     here, there = kinds(before), kinds(change.after)
@@ -359,14 +359,14 @@ def _may_follow(before: Value, change: ClauseChange) -> bool:
 
 
 def _held(state: ClauseState) -> list[Value]:
-    """Return the values, less where or with whom something else is: "has a son at Elm School"."""
+    """Return the values, except places and companions of one: "has a son at Elm School"."""
     things = [v.text.casefold().split()[-1] for slot, v in state.values if slot == "obj"]
     bound = state.verb not in _POSSESSING or not things or things[0] not in ACTING
     return [v for slot, v in state.values if (bound or slot == "obj") and slot in _WORDS["slots"]]
 
 
 def _used(state: ClauseState) -> list[Value]:
-    """Return the values if the verb tells what somebody uses, does or belongs to."""
+    """Return the values if the verb states what somebody uses, does or belongs to."""
     return _held(state) if state.verb in _USES else []
 
 
@@ -379,7 +379,7 @@ def _its_own(state: ClauseState) -> list[Value]:
 
 
 def _now_value(change: ClauseChange, state: ClauseState, role: str) -> Value | None:
-    """Return the only value of the kind of the one that "is now Y" names."""
+    """Return the only value of the kind of Y, for "is now Y"."""
     after = change.after
     if after is None or not change.limits <= state.terms:
         return None
@@ -413,7 +413,7 @@ def _now_value(change: ClauseChange, state: ClauseState, role: str) -> Value | N
 
 
 def _identified(change: ClauseChange, state: ClauseState) -> Value | None:
-    """Return what a thing was that "is now Y", by name: "our paper supplier is Igepa"."""
+    """Return the name that a thing had before "is now Y": "our paper supplier is Igepa"."""
     after = change.after
     if (
         not (change.verb == state.verb == "be" and change.slot == "obj" and state.is_thing)
@@ -425,13 +425,13 @@ def _identified(change: ClauseChange, state: ClauseState) -> Value | None:
 
 
 def _is_name(value: Value) -> bool:
-    """Return True for a name, also one with a number: "Apache 2.0"."""
+    """Return True for a name, also with a version number: "Apache 2.0"."""
     first = value.text.split()[0]
     return value.kind == "name" or (value.kind == "number" and first.isalpha() and first.istitle())
 
 
 def _same_slot(change: ClauseChange, state: ClauseState) -> Value | None:
-    """Return the only name beside the preposition and verb of the one that "is now Y" names."""
+    """Return the only name with the same verb and preposition, for "is now Y"."""
     after = change.after
     does = state.verb == change.verb or (state.passive and same_verb(change.verb, state.verb))
     fits = change.slot in _WORDS["stays"] or (change.slot == "to" and state.is_thing)
@@ -445,7 +445,7 @@ def _same_slot(change: ClauseChange, state: ClauseState) -> Value | None:
 
 
 def _served(change: ClauseChange, state: ClauseState) -> Value | None:
-    """Return what was used for the purpose that "now uses Y for the tickets" names."""
+    """Return what was used for a purpose before "now uses Y for the tickets"."""
     purpose, after = change.limits - _WORDS["vague"], change.after
     if not purpose or after is None or change.verb != "use":
         return None
@@ -472,7 +472,7 @@ def _equal(one: Value, other: Value) -> bool:
 
 
 def _is_one_off_event(state: ClauseState) -> bool:
-    """Return True for what is planned or takes place once: "has an interview at Bosch"."""
+    """Return True for a planned or single event: "has an interview at Bosch"."""
     eaten = state.verb in _WORDS["serves"]  # "orders lunch from"
     return not eaten and any(
         value.text.casefold().split()[-1] in _EVENTS for _, value in state.values[:1]

@@ -31,7 +31,7 @@ _WHOM = frozenset({"him", "her", "them", "me", "us"})
 def frames(
     clauses: Sequence[tuple[Sentence, bool]], names: Mapping[str, str], speaker: str | None
 ) -> tuple[tuple[ClauseState, ...], tuple[ClauseChange, ...]]:
-    """Return the states and changes of clauses, each given with True if it holds for a while only.
+    """Return the states and changes of clauses, each with True if it is temporary.
 
     One that casts doubt on what it says has none; one that adds to what was has no changes.
     """
@@ -53,7 +53,7 @@ def frames(
 
 
 def _completed(change: ClauseChange, reader: ClauseReader, then: Sentence | None) -> ClauseChange:
-    """Return an end with what the next clause says came instead: "it goes via Y"."""
+    """Complete an ending with the replacement in the next clause: "it goes via Y"."""
     if change.cue != "end" or change.after is not None or change.before is None:
         return change
     ends = [change]
@@ -72,7 +72,7 @@ def _completed(change: ClauseChange, reader: ClauseReader, then: Sentence | None
 
 
 def _followed(end: ClauseChange, following: ClauseReader) -> ClauseChange | None:
-    """Return an end with who or what a clause says came instead, if it does."""
+    """Complete an ending with who or what a following clause says came instead, if it does."""
     state = following.state()
     if state is not None and state.verb == "do" and not state.values:
         return replace(end, successor=state.called)  # "Sunniva does"
@@ -84,12 +84,12 @@ def _followed(end: ClauseChange, following: ClauseReader) -> ClauseChange | None
 
 
 def _goes_on(change: ClauseChange, subject: tuple[str, ...]) -> bool:
-    """Return True for a subject that is that of a change, or whom and what it goes on about."""
+    """Return True for a subject that continues the subject or object of a change."""
     return subject[0] in _WORDS["goes_on"] or subject in set(subjects(change.opening))
 
 
 def _begun(change: ClauseChange, then: ClauseReader) -> Value | None:
-    """Return what a clause says was got in place of what ended: "we got a Kia", "he moved to Y"."""
+    """Return what a clause says was got as a replacement: "we got a Kia", "he moved to Y"."""
     before = change.before
     moved = next((one for one in then.clause_changes() if one.cue == "move"), None)
     if before is None:
@@ -124,7 +124,7 @@ def _goes_on_of(change: ClauseChange, moved: ClauseChange) -> bool:
 
 
 def _replacement(change: ClauseChange, state: ClauseState) -> Value | None:
-    """Return what a clause after an end gives its subject in place of what ended."""
+    """Return the value that a clause after an ending gives its subject instead."""
     before = change.before
     if before is None:
         return None
@@ -163,7 +163,7 @@ def _replacement(change: ClauseChange, state: ClauseState) -> Value | None:
 
 
 def _is_agent(state: ClauseState) -> bool:
-    """Return True for "their insurer is Y", "his manager these days is Y"; not for his brother."""
+    """Return True for the replacement of a role's holder: "their insurer is Y"; not his brother."""
     noun = next((word for word in state.subject[1:2]), "")
     return (
         state.subject[0] in _WORDS["owning"]
@@ -176,7 +176,7 @@ def _is_agent(state: ClauseState) -> bool:
 def _substitute(
     change: ClauseChange, then: ClauseReader, state: ClauseState | None
 ) -> tuple[Value, frozenset[str]] | None:
-    """Return who or what does instead what ended, and the lexemes of what it does.
+    """Return who or what replaces the ended value, and the lexemes of its activity.
 
     "Y replaced it", "Y does that job" and "Y delivers the flour".
     """

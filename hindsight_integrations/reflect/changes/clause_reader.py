@@ -61,12 +61,12 @@ _VEHICLES = frozenset({"name commute", "name airline", "vehicle", "alternatives 
 
 
 class ClauseReader(EndingReader):
-    """Reads the frames of one parsed clause."""
+    """Reads states and changes of one parsed clause."""
 
     __slots__ = ()
 
     def state(self) -> ClauseState | None:
-        """Return what a clause in the present tense gives its subject."""
+        """Return the state that a clause in the present tense gives its subject."""
         words = self.sentence.words
         at = next((w.index for w in words if w.tag in _FINITE), 0)
         if not at or words[at].tag not in _PRESENT or self._is_denied(at):
@@ -105,7 +105,7 @@ class ClauseReader(EndingReader):
         return ClauseState(subject, self.speaker, does, values, terms, called, passive, is_thing)
 
     def clause_changes(self) -> Iterator[ClauseChange]:
-        """Yield what a clause says has changed."""
+        """Yield the changes that a clause tells."""
         words = self.sentence.words
         for word in words:
             if word.lower == "longer" and word.index and words[word.index - 1].lower == "no":
@@ -120,7 +120,7 @@ class ClauseReader(EndingReader):
     # Cues
 
     def _moved(self, verb: Word) -> Iterator[ClauseChange]:
-        """Read "moved (the blog) (last week) (from X) to Y" and "left X (in May) for Y"."""
+        """Read a move: "moved (the blog) (last week) (from X) to Y", "left X (in May) for Y"."""
         opening, helped = self._opening(verb.index)
         if opening is None or (verb.tag == "VBN" and not helped) or self._adds(verb.index):
             return
@@ -145,14 +145,14 @@ class ClauseReader(EndingReader):
             yield self._step("leave", verb, opening, before=value, after=then)
 
     def _made_move(self, verb: Word) -> bool:
-        """Return True for "made the switch", "made the move"."""
+        """Return True for a change told by a noun: "made the switch", "made the move"."""
         then = self.sentence.words[verb.index + 1 : verb.index + 3]
         return verb.lemma == "make" and [w.lower for w in then][:1] == ["the"] and (
             then[-1].lemma in _SHIFTS
         )  # fmt: skip
 
     def _new_one(self, verb: Word, at: int) -> Value | None:
-        """Return the Y of "left X for (a job at) Y", "to join Y" and "and joined Y"."""
+        """Return the new value Y: "left X for (a job at) Y", "to join Y", "and joined Y"."""
         links = _FOR if verb.lemma in _CHANGES["replacing"] else frozenset({"for"})
         at = self._past_beside(at, links | {"to", "and"})
         joins = self.sentence.words[at + 1 : at + 2]
@@ -173,7 +173,7 @@ class ClauseReader(EndingReader):
         return then[0] if then is not None and self._ends(then[1]) and not journey else None
 
     def _whole(self, value: Value, end: int) -> tuple[Value, int]:
-        """Return "a parish in Galway", "St Anne's" with all that belongs to it."""
+        """Return a phrase with all its modifiers: "a parish in Galway", "St Anne's"."""
         words = self.sentence.words
         at = self.sentence.text.find(value.text)
         if value.kind == "thing" and self.word(end) in _PLACING and (
@@ -186,7 +186,7 @@ class ClauseReader(EndingReader):
         return Value(text, frozenset(lexemes(text)), value.kind), end
 
     def _at_whom(self, at: int) -> tuple[Value, int] | None:
-        """Return the phrase at a word, of "her job at X" the X, and where it ends."""
+        """Return the phrase at a word and its end; of "her job at X" the X."""
         named = self._named(at)
         if named is None:
             return None
@@ -196,7 +196,7 @@ class ClauseReader(EndingReader):
         return named
 
     def _past_beside(self, at: int, links: Set[str]) -> int:
-        """Return where one of the links follows a word, or what says when or with whom after it."""
+        """Return the index of a link word after a word, past adjuncts of time or company."""
         words, start = self.sentence.words, at
         while at < len(words) and words[at].lower not in links:
             parted = words[at].text == "," and self.word(at + 1) in links - {"to", "and"}
@@ -233,7 +233,7 @@ class ClauseReader(EndingReader):
             yield self._step("move", verb, opening, before, found["to"], theme)
 
     def _said_ended(self, at: int) -> Iterator[ClauseChange]:
-        """Read "is no longer at X", "no longer uses X"."""
+        """Read an ending: "is no longer at X", "no longer uses X"."""
         words = self.sentence.words
         before = words[at - 2] if at > 1 else None
         is_so = before is not None and before.lemma == "be"
@@ -268,7 +268,7 @@ class ClauseReader(EndingReader):
             yield replace(change, inner=inner)
 
     def _limits_manner(self, at: int) -> bool:
-        """Return True for "no longer runs the shop alone", "no longer takes it for granted"."""
+        """Return True if "no longer" limits only the manner: "runs the shop alone"."""
         rest = takewhile(lambda w: w.text not in STOPS, self.sentence.words[at + 2 :])
         return any(
             w.lower == "granted" or (w.tag == "RB" and w.lower not in _CHANGES["at_last"])
@@ -276,7 +276,7 @@ class ClauseReader(EndingReader):
         )
 
     def _is_where(self, verb: Word, start: int, given: tuple[str, Value]) -> bool:
-        """Return True for "is now at the X", "is now in Bremen": where somebody is."""
+        """Return True for a person's place: "is now at the X", "is now in Bremen"."""
         slot, value = given
         article = self.word(start + 1) in DETERMINERS and not kinds(value)
         if (
@@ -288,7 +288,7 @@ class ClauseReader(EndingReader):
         return verb.lemma == "be" and slot == "at" and (article or self._names_place(value))
 
     def _but(self, at: int, slot: str) -> Value | None:
-        """Return the Y of ", but (from) Y", and of ", I took Y instead"."""
+        """Return the contrasted value Y: ", but (from) Y", ", I took Y instead"."""
         words = self.sentence.words
         for word in words[at:]:
             if word.lower == "but":
@@ -303,7 +303,7 @@ class ClauseReader(EndingReader):
         return None
 
     def _now(self, at: int) -> Iterator[ClauseChange]:
-        """Read "is now at Y", "now uses Y", "now X uses Y" and "uses Y now"."""
+        """Read a current value: "is now at Y", "now uses Y", "now X uses Y", "uses Y now"."""
         words = self.sentence.words
         is_so = at > 0 and words[at - 1].lemma == "be"
         does = self._tag(at + 1) in _AS_PRESENT
@@ -335,11 +335,11 @@ class ClauseReader(EndingReader):
             yield self._step("now", verb, opening, opposed, value, slot=slot, limits=limits)
 
     def _is_beside(self, slot: str, value: Value) -> bool:
-        """Return True for a value that says when or why, or tells nothing apart."""
+        """Return True for an adjunct of time or reason, or a value that is vague."""
         return is_one_off_time(slot, value) or self._is_vague(slot, value)
 
     def _is_vague(self, slot: str, value: Value) -> bool:
-        """Return True for what tells nothing apart: "for all her work", "for latency reasons"."""
+        """Return True for a phrase that identifies nothing: "for all her work"."""
         first = self.sentence.text.find(value.text)
         before = self.sentence.text[:first].split()[-1:]
         return (
@@ -352,7 +352,7 @@ class ClauseReader(EndingReader):
         )
 
     def _compared(self, at: int) -> Value | None:
-        """Return the X of "is quieter than X" and "instead of X" after a word."""
+        """Return the compared value X after a word: "is quieter than X", "instead of X"."""
         for one, other in pairwise(self.sentence.words[at:]):
             opposed = (one.lower, other.lower) in (("instead", "of"), ("rather", "than"))
             if opposed or one.lower == "than":
@@ -400,13 +400,13 @@ class ClauseReader(EndingReader):
         )
 
     def _is_bare(self, value: Value) -> bool:
-        """Return True for a value without an article or possessive before it."""
+        """Return True for a value without an article or possessive."""
         at = self.sentence.text.find(value.text)
         before = [w for w in self.sentence.words if w.start < at]
         return not before or before[-1].tag not in ("DT", "PRP$")
 
     def _adds(self, at: int) -> bool:
-        """Return True for "also" and the like in the clause of a cue, less why and when."""
+        """Return True for an additive word ("also") in the clause of a cue."""
         words = self._own(at)
         if any((a.lower, b.lower) == ("as", "well") for a, b in pairwise(words)):
             return True
@@ -422,7 +422,7 @@ class ClauseReader(EndingReader):
 
     @property
     def is_limited_to(self) -> bool:
-        """True for a word beside the first verb that limits when or how far something is so."""
+        """True if a word beside the first verb limits the time or degree of a state."""
         at = next((w.index for w in self.sentence.words if w.tag in _FINITE), 0)
         own = takewhile(
             lambda w: w.lower != "never" or self._tag(w.index - 1) != "CC", self._own(at)
@@ -430,7 +430,7 @@ class ClauseReader(EndingReader):
         return any(w.lower in _LIMITS for w in own)
 
     def _own(self, at: int) -> tuple[Word, ...]:
-        """Return the words up to the next clause with a verb of its own subject."""
+        """Return the words up to the next clause that has its own subject."""
         words = self.sentence.words
         for word in words[at + 1 :]:
             if word.text in STOPS or word.tag in ("CC", "WDT", "WP"):
@@ -453,7 +453,7 @@ class ClauseReader(EndingReader):
         return any(word.lower in _WORDS["negations"] or word.lower == "longer" for word in around)
 
     def _opening(self, end: int) -> tuple[tuple[Word, ...] | None, bool]:
-        """Return the words before a cue, without its helpers, and True if it has any."""
+        """Return the words before a cue without auxiliaries, and True if it has any."""
         words, at, helped = self.sentence.words, end - 1, False
         while at >= 0 and (
             words[at].tag in ("RB", "VBZ", "VBP", "VBD", "VBN", "MD", "TO", "POS")
@@ -474,7 +474,7 @@ class ClauseReader(EndingReader):
         return None if denied else words[: at + 1], helped
 
     def _named(self, at: int) -> tuple[Value, int] | None:
-        """Return the phrase at a word with what it is of, and where it ends."""
+        """Return the phrase at a word with its "of" phrase, and where it ends."""
         phrase = self._phrase(at, after_to=True)
         if phrase is None:
             return None
@@ -494,7 +494,7 @@ class ClauseReader(EndingReader):
         return value, end
 
     def _belongs(self, words: Sequence[Word], at: int, start: int, *, after_to: bool) -> bool:
-        """Return True for what belongs to a phrase; a name may have any tag."""
+        """Return True for a word that continues a phrase; in a name it may have any tag."""
         after = words[at + 1].lemma if at + 1 < len(words) else ""
         if at > start and words[at].tag == "CD" and after in _CHANGES["time_words"]:
             return False  # "the saxophone two years in"
@@ -505,7 +505,7 @@ class ClauseReader(EndingReader):
         return named or joins or EndingReader._belongs(self, words, at, start, after_to=after_to)
 
     def _ends(self, at: int) -> bool:
-        """Return True if what follows a value only says when, why or with what."""
+        """Return True if only adjuncts of time, reason or company follow a value."""
         after = next(iter(self.sentence.words[at:]), None)
         return after is None or (
             after.text in STOPS
@@ -515,7 +515,7 @@ class ClauseReader(EndingReader):
         )
 
     def given(self, at: int) -> Iterator[tuple[str, Value]]:
-        """Yield the phrases of a clause from a word on, each with the preposition before it."""
+        """Yield the phrases of a clause from a word on, each with its preposition."""
         words, slot = self.sentence.words, "obj"
         while at < len(words) and words[at].text not in STOPS:
             word = words[at]
@@ -541,7 +541,7 @@ class ClauseReader(EndingReader):
 
 
 def repaired(sentence: Sentence) -> Sentence:
-    """Return a sentence with the tags that its order of words asks for.
+    """Return a sentence with tags corrected by word order.
 
     Small models take the verb of "I no longer volunteer" and "Wren runs" for a noun, and the noun
     of "plays squash" for a verb.
@@ -588,7 +588,7 @@ def _repair(words: list[Word], at: int) -> None:
 
 
 def _is_clock(words: Sequence[Word], at: int) -> bool:
-    """Return True for the "half past" of "half past six"."""
+    """Return True for the words of a clock time: "half past" of "half past six"."""
     hour = words[at + 1 : at + 2]
     told = words[at].lower in _CHANGES["clock_links"] and words[at - 1].lower in _CHANGES["minutes"]
     return told and bool(hour) and hour[0].tag == "CD"
@@ -606,20 +606,20 @@ def _tells_house(words: Sequence[Word]) -> bool:
 
 
 def _has_distinct_slots(values: Sequence[tuple[str, Value]]) -> bool:
-    """Return True if no two values have one slot: not for "X and Y"."""
+    """Return True if no slot has two values, as in "X and Y"."""
     slots = [slot for slot, value in values if not is_time(value)]
     return len({*slots}) == len(slots)
 
 
 def _says_when(value: Value) -> bool:
-    """Return True for "last week", "Monday"; not for the "bin day" that is moved."""
+    """Return True for a phrase of time, "last week"; not "bin day", which may be moved."""
     first = value.text.casefold().split()[0]
     timed = first in _CHANGES["time_words"] | _CHANGES["numbers"] | {"last", "this", "next"}
     return is_time(value) and (timed or value.kind in ("date", "time"))
 
 
 def is_one_off_time(slot: str, value: Value) -> bool:
-    """Return True for when a change was, not for hours or days that come again."""
+    """Return True for the time of a change; not for recurring hours or days."""
     again = value.text.endswith("s") or slot in ("after", "before", "at", "during")
     again = again or value.text.split()[0].casefold() in ("first", "second", "third")
     return is_time(value) and not again
@@ -630,7 +630,7 @@ def _without_article(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_plain(words: Sequence[Word]) -> bool:
-    """Return True for a sentence without a word that casts doubt on it."""
+    """Return True for a sentence without a word of doubt."""
     return not any(
         (
             (word.lemma in _DOUBTS or word.lower in _DOUBTS)
@@ -643,13 +643,13 @@ def is_plain(words: Sequence[Word]) -> bool:
 
 
 def _is_of_group(words: Sequence[Word], word: Word) -> bool:
-    """Return True for the "film" of "film club", which tells of no story."""
+    """Return True for a genre word that modifies a group: "film" of "film club"."""
     after = next(iter(words[word.index + 1 : word.index + 2]), word)
     return word.lemma in _CHANGES["stories"] and after.lemma in _WORDS["joined_in"]
 
 
 def _is_made(words: Sequence[Word], verb: Word) -> bool:
-    """Return True for "is written in X", "writes her reports in X": no clause is told."""
+    """Return True for a language or tool: "is written in X"; no story is told."""
     after = words[verb.index + 1 : verb.index + 2]
     if verb.lemma == "seem" and after:  # "and he seems happier"
         own = verb.index and words[verb.index - 1].lower in ("he", "she", "they", "we")

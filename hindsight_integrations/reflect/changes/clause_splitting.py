@@ -29,7 +29,7 @@ _LABELLED = re.compile(r"^([A-Z][\w ,-]{1,30}): +(?=\w)")
 
 
 def plain_clauses(text: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the clauses that a comma joins, without the words that introduce the first.
+    """Return the clauses joined by a comma, without the introduction of the first.
 
     Args:
         text: a sentence.
@@ -44,7 +44,7 @@ def plain_clauses(text: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _parted(text: str) -> Iterator[str]:
-    """Yield the two clauses of "X moved to Y, the rent was too high"; else the sentence."""
+    """Yield the two clauses of a juxtaposition: "X moved to Y, the rent was too high"."""
     for comma in _SPLICE.finditer(text):
         left, right = text[: comma.start()], text[comma.end() :]
         first, second = parse(f"{left}."), parse(right)
@@ -59,7 +59,7 @@ def _parted(text: str) -> Iterator[str]:
 
 
 def _is_clause(sentence: Sentence) -> bool:
-    """Return True for a main clause, which no other depends on: not "If X moved"."""
+    """Return True for a main clause that depends on no other: not "If X moved"."""
     root = next((word for word in sentence.words if word.dep == "ROOT"), None)
     if root is None or not _is_finite(sentence, root) or not sentence.child(root, *_SUBJECTS):
         return False
@@ -74,7 +74,7 @@ def _is_finite(sentence: Sentence, verb: Word) -> bool:
 
 
 def _opens_with_subject(sentence: Sentence) -> bool:
-    """Return True for a clause whose first words are the subject of its main verb."""
+    """Return True for a clause that begins with the subject of its main verb."""
     root = next((word for word in sentence.words if word.dep == "ROOT"), None)
     if root is None or not _is_finite(sentence, root):
         return False
@@ -85,14 +85,14 @@ def _opens_with_subject(sentence: Sentence) -> bool:
 
 
 def is_past(sentence: Sentence) -> bool:
-    """Return True for a clause of what was: its times are not those of the clause beside it."""
+    """Return True for a clause in the past tense."""
     root = next((word for word in sentence.words if word.dep == "ROOT"), None)
     helpers = sentence.children(root, "aux", "auxpass") if root is not None else []
     return root is not None and (helpers or [root])[0].tag == "VBD"
 
 
 def _doubts(sentence: Sentence) -> bool:
-    """Return True for "they say", "I think", "it would"; "she told us" says so of herself."""
+    """Return True for a clause that casts doubt: "they say", "I think", "it would"."""
     if any(word.tag == "MD" and word.lower != "can" for word in sentence.words):
         return True
     root = next(word for word in sentence.words if word.dep == "ROOT")
@@ -102,7 +102,7 @@ def _doubts(sentence: Sentence) -> bool:
 
 
 def _without_opening(text: str, names: Iterable[str]) -> str:
-    """Return a clause from its subject on, without "As of Monday," or "Since the move" before it.
+    """Return a clause from its subject on, without "As of Monday," or "Since the move".
 
     A name, "I", or what follows a comma is looked for, and has to be the subject of the rest.
     """
@@ -122,7 +122,7 @@ def _without_opening(text: str, names: Iterable[str]) -> str:
 
 
 def _is_label(sentence: Sentence) -> bool:
-    """Return True for "Good to know" and "Minutes, item 3", which name nobody and state nothing."""
+    """Return True for a label that states nothing: "Good to know", "Minutes, item 3"."""
     unsure = _WORDS["stories"] | _WORDS["hedges"] | {"plan", "idea", "proposal", "wish", "joke"}
     return not any(
         word.tag in ("NNP", "NNPS", "MD", *_FINITE) or word.lemma in unsure
@@ -131,7 +131,7 @@ def _is_label(sentence: Sentence) -> bool:
 
 
 def _starts(text: str, names: Iterable[str]) -> Iterator[int]:
-    """Yield where names with an article, "I" or "we", or what a comma parts off, begin."""
+    """Yield where a subject may begin: at a name with article, "I" or "we", or after a comma."""
     yield from (match.end() for match in re.finditer(r", +", text))
     for name in names:
         words = r"\W+".join(map(re.escape, name.split()))
@@ -142,7 +142,7 @@ def _starts(text: str, names: Iterable[str]) -> Iterator[int]:
 
 
 def _introduces(words: list[Word]) -> bool:
-    """Return True for words before a clause that hold no clause, and end like a phrase."""
+    """Return True for introductory words that hold no clause and end like a phrase."""
     last, parted = words[-1], words[-1].text == ","
     named = any(word.dep in _SUBJECTS or word.dep == "neg" for word in words)
     if (parted and named) or words[-1].lower == "not":
@@ -159,7 +159,7 @@ def _introduces(words: list[Word]) -> bool:
 
 
 def _is_read(whole: Sentence, clause: Sentence, start: int) -> bool:
-    """Return True if the whole sentence gives its main verb the same subject."""
+    """Return True if the whole sentence has the same main verb and subject as the clause."""
     root = next(word for word in clause.words if word.dep == "ROOT")
     subject = clause.child(root, *_SUBJECTS)
     at = next((word for word in whole.words if word.start == root.start + start), None)

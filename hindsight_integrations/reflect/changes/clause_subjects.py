@@ -27,7 +27,7 @@ STOPS = frozenset({",", ";", ".", "!", ":", "-", "–", "—", "(", ")"})
 
 
 def role_of(change: ClauseChange, state: ClauseState, *, same_speaker: bool) -> str | None:
-    """Return how the subjects of two clauses are one: "same", "own" (thing) or "attribute"."""
+    """Return the relation of two clauses' subjects: "same", "own" (thing) or "attribute"."""
     called = list(subjects(change.opening))
     if change.opening and any(name in called for name in _names(state)):
         return "same"
@@ -50,7 +50,7 @@ def role_of(change: ClauseChange, state: ClauseState, *, same_speaker: bool) -> 
 
 
 def _is_same_unsaid(change: ClauseChange, state: ClauseState) -> bool:
-    """Return True for a change without a subject: "Switched the bean order from X to Y"."""
+    """Return True for a change without subject: "Switched the bean order from X to Y"."""
     own = frozenset(lexemes(" ".join(state.subject)))
     moved = state.is_thing and change.before is not None and bool(change.theme & own)
     first = bool(change.speaker) and state.subject in (("i",), ("we",))
@@ -58,7 +58,7 @@ def _is_same_unsaid(change: ClauseChange, state: ClauseState) -> bool:
 
 
 def _is_called_alike(called: Sequence[tuple[str, ...]], state: ClauseState) -> bool:
-    """Return True if a subject is called as that of a state, in this or another order."""
+    """Return True if two subjects have the same words, in any order."""
     return any(
         each == state.subject
         or _is_whole(each, state)
@@ -70,7 +70,7 @@ def _is_called_alike(called: Sequence[tuple[str, ...]], state: ClauseState) -> b
 def _is_same_moved(
     change: ClauseChange, state: ClauseState, called: Sequence[tuple[str, ...]]
 ) -> bool:
-    """Return True if what somebody moves, or does something for, is what a state speaks of."""
+    """Return True if what somebody moves, or does something for, is the state's subject."""
     named = change.before is not None
     if named and (is_moved(change, state) or _is_short_for(called, state)):
         return True
@@ -81,7 +81,7 @@ def _is_same_moved(
 
 
 def _names(state: ClauseState) -> Iterator[tuple[str, ...]]:
-    """Yield the "Olga" of "my sister Olga", the "Dr. Havel" of "our dentist Dr. Havel"."""
+    """Yield names within a subject: "Olga" of "my sister Olga"."""
     words = state.called.text.split() if state.subject[0] in _MINE else []
     for at in range(1, len(words)):
         if all(word[:1].isupper() for word in words[at:]):
@@ -89,7 +89,7 @@ def _names(state: ClauseState) -> Iterator[tuple[str, ...]]:
 
 
 def _joined(called: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the "Ingrid" of "Ingrid and her cat" and "my sister Ingrid", "I" of "she and I"."""
+    """Yield single subjects of a joint or described one: "Ingrid" of "Ingrid and her cat"."""
     if called.count("and") == 1:
         at = called.index("and")
         yield from (called[:at], called[at + 1 :])
@@ -98,7 +98,7 @@ def _joined(called: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _about(opening: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the words after the "for" that opens a sentence: "for offline data the app"."""
+    """Return the words after an opening "for": "for offline data the app"."""
     words = [word for word, _ in opening]
     if words[:1] != ["for"]:
         return ()
@@ -106,7 +106,7 @@ def _about(opening: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _is_spoken_of(change: ClauseChange, state: ClauseState) -> bool:
-    """Return True for "we moved the Tamarind call" after "our weekly call with Tamarind is"."""
+    """Return True if the moved thing is the subject under another name order."""
     own = frozenset(
         lexemes(
             " ".join(
@@ -127,7 +127,7 @@ def _is_spoken_of(change: ClauseChange, state: ClauseState) -> bool:
 
 
 def _is_short_for(called: Sequence[tuple[str, ...]], state: ClauseState) -> bool:
-    """Return True for "the ward" after "our ward", "the pharmacy" after "the hospital pharmacy"."""
+    """Return True for a shortened subject: "the ward" after "our ward"."""
     if not state.is_thing or "'s" in state.subject:
         return False
     whole = [word for word in state.subject if word not in DETERMINERS | _MINE.keys()]
@@ -138,12 +138,12 @@ def _is_short_for(called: Sequence[tuple[str, ...]], state: ClauseState) -> bool
 
 
 def _says_same(called: Sequence[str], subject: Sequence[str]) -> bool:
-    """Return True for "our paper supplier" and "our supplier for paper"."""
+    """Return True for two phrasings of one subject: "paper supplier", "supplier for paper"."""
     return {*called} - _WORDS["small"] == {*subject} - _WORDS["small"]
 
 
 def _is_whole(called: tuple[str, ...], state: ClauseState) -> bool:
-    """Return True for "the squad's standup" after "the squad holds its standup on Tuesdays"."""
+    """Return True for a thing of the state's subject: "the squad's standup" of "the squad"."""
     things = [value for slot, value in state.values if slot == "obj" and value.kind != "name"]
     own = frozenset(lexemes(" ".join(state.subject)))
     told = frozenset(lexemes(" ".join(called)))
@@ -151,7 +151,7 @@ def _is_whole(called: tuple[str, ...], state: ClauseState) -> bool:
 
 
 def is_moved(change: ClauseChange, state: ClauseState) -> bool:
-    """Return True for the X of "we moved X from A to B"; not for ours of "they moved their X"."""
+    """Return True for the moved thing X of "we moved X from A to B"; not "they moved their X"."""
     if state.subject[0] in _MINE and change.whose not in ("", *_MINE):
         return False
     own = frozenset(lexemes(" ".join(state.subject)))
@@ -160,7 +160,7 @@ def is_moved(change: ClauseChange, state: ClauseState) -> bool:
 
 
 def _owner(subject: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Return how the owner of "our bank", "Grace's bank" is called; () for other subjects."""
+    """Return the owner of a subject: "our bank", "Grace's bank"; () if it has none."""
     if "'s" in subject:
         at = subject.index("'s")
         own = subject[:at]
@@ -170,7 +170,7 @@ def _owner(subject: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 def _attribute(called: tuple[str, ...], change: ClauseChange, state: ClauseState) -> str | None:
-    """Return "same" for the words of one subject, "attribute" for "the fee at S" and "S"."""
+    """Return "same" for the same subject, "attribute" for "the fee at S" and "S"."""
     own, others = {*called} - _WORDS["small"], {*state.subject} - _WORDS["small"]
     more = own ^ others
     if not own or not others or not (own < others or others < own):
@@ -185,7 +185,7 @@ def _attribute(called: tuple[str, ...], change: ClauseChange, state: ClauseState
 
 
 def subjects(opening: Sequence[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
-    """Yield how the subject of a cue may be called: its words, with an opening at most before."""
+    """Yield possible subjects of a cue: its words, without at most an opening."""
     verb = next((at for at, (_, tag) in enumerate(opening) if tag in _FINITE), 0)
     if verb and opening[-1][1] == "CC":  # "Elsie sold the house and"
         yield from subjects(opening[:verb])
@@ -202,7 +202,7 @@ def subjects(opening: Sequence[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
 
 
 def _opens(before: Sequence[tuple[str, str]]) -> bool:
-    """Return True for words before a subject that are no part of it: "in May the"."""
+    """Return True for words before a subject that do not belong to it: "in May the"."""
     rest = list(before)
     while rest and rest[-1][0] in DETERMINERS:
         rest.pop()

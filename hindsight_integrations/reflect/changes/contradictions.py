@@ -102,7 +102,7 @@ def dated_statements(
 def change(
     older: DatedStatement, newer: DatedStatement, ambiguous: Set[str] = frozenset()
 ) -> ValueChange | None:
-    """Return how `newer` changes `older`; None if it does not, or if it is unclear.
+    """Return the change that `newer` tells of `older`; None if there is none, or it is unclear.
 
     Args:
         older: the earlier statement.
@@ -122,7 +122,7 @@ def change(
 
 
 def _is_of_either(older: DatedStatement, newer: DatedStatement, value_change: ValueChange) -> bool:
-    """Return True if an earlier statement gives two values of the kind of the one that begins.
+    """Return True if an earlier statement has two values that the new one may replace.
 
     Who "is with Santander and uses Monzo" may have replaced either. The value before, if the
     later statement names it, is no matter of doubt.
@@ -141,7 +141,7 @@ def _is_of_either(older: DatedStatement, newer: DatedStatement, value_change: Va
 
 
 def _is_limited(older: str, newer: str, value_change: ValueChange) -> bool:
-    """Return True if a change is of some days or hours, of which the earlier statement is not.
+    """Return True if only the change is limited to some days or hours.
 
     "No longer eats meat on Mondays" says nothing of other days, nor "tea in the evening" of the
     coffee in the morning; "still uses it" takes back that it has ended.
@@ -169,7 +169,7 @@ def _is_limited(older: str, newer: str, value_change: ValueChange) -> bool:
 
 
 def _recurring(text: str) -> set[str]:
-    """Return the days and parts of the day that come again; not those of "three nights"."""
+    """Return the recurring days and parts of the day that a text names."""
     return {
         (found[1] or found[2]).casefold()
         for found in _RECURRING.finditer(text)
@@ -202,7 +202,7 @@ def _detected_change(
 def _change_by_clauses(
     older: DatedStatement, newer: DatedStatement, *, same_speaker: bool
 ) -> ValueChange | None:
-    """Return the change that the words of two plain clauses tell."""
+    """Return the change that two plain clauses tell by their words."""
     for told in newer.statement.claims.clause_changes:
         for state in older.statement.claims.clause_states:
             value_change = clause_change(told, state, same_speaker=same_speaker)
@@ -212,7 +212,7 @@ def _change_by_clauses(
 
 
 def _key(state: ClauseState) -> str:
-    """Return the key of a subject in its words: of "I" that of the speaker."""
+    """Return the key of a state's subject; of "I" that of the speaker."""
     first, *rest = state.subject
     if first in ("i", "we"):
         return f"{first}|{state.speaker or ''}"
@@ -223,7 +223,7 @@ def _key(state: ClauseState) -> str:
 
 
 def may_change(statement: DatedStatement) -> bool:
-    """Return True if a statement may change what was said before it."""
+    """Return True if a statement may change an earlier one."""
     return statement.statement.claims.may_change or tells_ending(statement.text)
 
 
@@ -257,7 +257,7 @@ def _change_by_grammar(
 def _is_certain(
     older: DatedStatement, newer: DatedStatement, change_claim: ChangeClaim, state_claim: StateClaim
 ) -> bool:
-    """Return True unless the change is of another thing, or it is unclear which value it ends.
+    """Return True unless the change may be of another thing or another value.
 
     The rent for the garage is not that for the studio; who "uses Slack and Zoom" has two.
     """
@@ -288,7 +288,7 @@ def _is_certain(
 def split_at_changes(
     dated: Sequence[DatedStatement], ambiguous: Set[str] = frozenset()
 ) -> list[list[DatedStatement]]:
-    """Split the statements, in order of time, where one changes those before it."""
+    """Split statements, sorted by time, where one changes those before it."""
     parts: list[list[DatedStatement]] = []
     for statement in sorted(dated, key=lambda t: (t.at, t.memory.id)):
         if not parts or any(change(before, statement, ambiguous) for before in parts[-1]):
@@ -299,7 +299,7 @@ def split_at_changes(
 
 
 def ends(newer: DatedStatement, terms: Set[str]) -> bool:
-    """Return True if a statement says that a thing of these lexemes has ended."""
+    """Return True if a statement says that a thing with these lexemes has ended."""
     return any(terms & value.terms for value in newer.statement.claims.ended)
 
 
@@ -312,7 +312,7 @@ def _subject(change_claim: ChangeClaim, state_claim: StateClaim) -> str:
 def _before(
     change_claim: ChangeClaim, state_claim: StateClaim, *, same_speaker: bool
 ) -> Value | None:
-    """Return the value of a state claim that a change claim ends."""
+    """Return the value of a state claim that a change claim ends; None if it ends none."""
     opposed = change_claim.before is not None and change_claim.after is not None
     opposed = opposed and (change_claim.verb == state_claim.verb or state_claim.verb in HABITS)
     takes_place = state_claim.verb in _SINGLE and "obj" not in state_claim.values  # "meets at X"
@@ -345,7 +345,7 @@ def _before(
 
 
 def _replaced(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
-    """Return the value that "replaced X with Y" ends, if the state claim is of the same owner."""
+    """Return the old value of "replaced X with Y", if the state claim has the same owner."""
     owned = state_claim.subject == change_claim.subject or state_claim.subject.startswith(
         f"{change_claim.subject}/"
     )
@@ -359,7 +359,7 @@ def _replaced(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | Non
 def _of_thing(
     change_claim: ChangeClaim, state_claim: StateClaim, thing: str, *, same_speaker: bool
 ) -> Value | None:
-    """Return the value that a thing had before it was moved, as in "moved the launch to May"."""
+    """Return the old value of a moved thing: "moved the launch to May"."""
     own = frozenset(lexemes(thing.rpartition("/")[2]))
     values = dict(state_claim.values)
     if _is_done_to(thing, state_claim):
@@ -384,7 +384,7 @@ def _of_thing(
 
 
 def _may_replace(slot: str, value: Value, after: Value, state_claim: StateClaim) -> bool:
-    """Return True for two values of one kind; also of unknown kinds for where a thing is."""
+    """Return True for two values of one kind, or of unknown kinds for a place."""
     if value.kind != "name" or kinds(value) & kinds(after) or value.is_sibling(after):
         return True
     stays = slot in _SITES and (state_claim.passive or state_claim.verb in _STAYS)
@@ -392,7 +392,7 @@ def _may_replace(slot: str, value: Value, after: Value, state_claim: StateClaim)
 
 
 def _is_done_to(thing: str, state_claim: StateClaim) -> bool:
-    """Return True for "the lead of X", if the state claim is "X is led by Y"."""
+    """Return True for a role of the subject: "the lead of X" and "X is led by Y"."""
     does, of, whole = thing.partition(" of the ")
     stems = lexemes(state_claim.verb)
     same = len(stems) == 1 and any(stem.startswith(stems[0]) for stem in lexemes(does))
@@ -400,7 +400,7 @@ def _is_done_to(thing: str, state_claim: StateClaim) -> bool:
 
 
 def _superseded(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
-    """Return the value that the same verb gave the same subject before "is now Y"."""
+    """Return the old value with the same verb and subject as "is now Y"."""
     after = change_claim.after
     if after is not None and after.kind == "role" and state_claim.verb in ("be", "employment"):
         roles = (value for value in state_claim.values.values() if value.kind == "role")
@@ -427,7 +427,7 @@ def _superseded(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | N
 
 
 def _elsewhere(change_claim: ChangeClaim, state_claim: StateClaim, after: Value) -> Value | None:
-    """Return where the subject was, in other words, before "is now at Y"."""
+    """Return the old place of a subject that "is now at Y", in other words."""
     places = {s: v for s, v in state_claim.values.items() if s != "obj"}
     if change_claim.slot == "in":
         return next((value for value in places.values() if value.is_sibling(after)), None)
@@ -443,14 +443,14 @@ def _elsewhere(change_claim: ChangeClaim, state_claim: StateClaim, after: Value)
 
 
 def _is_at(change_claim: ChangeClaim, state_claim: StateClaim) -> bool:
-    """Return True if "is now at Y" says where somebody works, or where a thing takes place."""
+    """Return True if "is now at Y" gives a workplace, or the place of an event."""
     if _is_person(change_claim.subject):
         return state_claim.verb == "employment"
     return state_claim.verb in _SINGLE or state_claim.passive
 
 
 def _serves_the_same(change_claim: ChangeClaim, state_claim: StateClaim) -> bool:
-    """Return True if "now uses Y" names a thing of the kind, or for the purpose, of the one before.
+    """Return True if "now uses Y" names a thing of the same kind or purpose as before.
 
     Several things may be in use at a time.
     """
@@ -462,7 +462,7 @@ def _serves_the_same(change_claim: ChangeClaim, state_claim: StateClaim) -> bool
 
 
 def _dropped(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
-    """Return the X of "dropped X (for Y)", if the subject uses it."""
+    """Return the value X of "dropped X (for Y)", if the subject uses it."""
     if is_attitude(state_claim.verb) or change_claim.relation not in (None, state_claim.verb):
         return None
     if change_claim.relation is not None:
@@ -480,7 +480,7 @@ def _dropped(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None
 
 
 def _bound(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
-    """Return the X of "left X for Y" that a habit or relation gives, and no appointment."""
+    """Return the value X of "left X for Y", if it is a habit or relation, no appointment."""
     values = state_claim.values
     if any(v.kind in ("date", "time") and not v.text.endswith("s") for v in values.values()):
         return None
@@ -495,7 +495,7 @@ def _bound(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
 
 
 def _parted(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
-    """Return the X of "broke up with X" or "sold X", if the subject has such a relation."""
+    """Return the value X of "broke up with X" or "sold X", if the subject has that relation."""
     if change_claim.verb in _WORDS["selling"]:
         return _related_value(change_claim, state_claim, "possession")
     if change_claim.verb in _WORDS["separating"]:
@@ -508,7 +508,7 @@ def _parted(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
 
 
 def _related_value(change_claim: ChangeClaim, state_claim: StateClaim, kind: str) -> Value | None:
-    """Return the value before a change if a state claim gives it by a verb of such a relation."""
+    """Return the old value if a state claim gives it by a verb of this relation."""
     verb, values = state_claim.verb, state_claim.values
     if verb == "be" and "obj" in values:  # "is a nurse at X", "is a member of X", "is engaged to X"
         if values["obj"].kind == "role":
@@ -521,7 +521,7 @@ def _related_value(change_claim: ChangeClaim, state_claim: StateClaim, kind: str
 
 
 def _of_own(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
-    """Return the X of "we switched from X to Y" that a thing of ours has: "our CI runs on X"."""
+    """Return the value X of "we switched from X to Y" that a thing of ours has."""
     owner, _, thing = state_claim.subject.rpartition("/")
     left = change_claim.verb in _WORDS["leaving"] and change_claim.after is not None
     if (
@@ -543,7 +543,7 @@ def _of_own(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
 
 
 def _withdrawn(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
-    """Return the X of "no longer does X", if the subject does it."""
+    """Return the value X of "no longer does X", if the subject does it."""
     verbs = [frozenset(lexemes(verb)) for verb in (change_claim.verb or "", state_claim.verb)]
     if change_claim.verb != state_claim.verb and (verbs[0] != verbs[1] or not verbs[0]):
         return None
@@ -554,7 +554,7 @@ def _withdrawn(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | No
 
 
 def _left(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
-    """Return where the subject was, or what it had, before it "moved (from X) to Y"."""
+    """Return the old place or possession of a subject that "moved (from X) to Y"."""
     if change_claim.before is not None:
         habit = state_claim.verb in HABITS and change_claim.before.kind == "name"
         feels = is_attitude(state_claim.verb) and not habit
@@ -575,7 +575,7 @@ def _left(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
 
 
 def _equal(value: Value | None, others: Iterable[Value]) -> Value | None:
-    """Return the value equal to this one; "the Skoda" is the "old Skoda" named before."""
+    """Return the value equal to this one; "the Skoda" equals the "old Skoda" named before."""
     if value is None:
         return None
     return next(
@@ -592,12 +592,12 @@ def _equal(value: Value | None, others: Iterable[Value]) -> Value | None:
 
 
 def _digits(terms: Iterable[str]) -> frozenset[str]:
-    """Return the numbers among lexemes: those of "900 euros"."""
+    """Return the numbers among lexemes: "900" of "900 euros"."""
     return frozenset(term for term in terms if term.isdecimal())
 
 
 def _is_person(key: str) -> bool:
-    """Return True for the key of a speaker or of a name alone, which may be a person's."""
+    """Return True for the key of a speaker or of a name, which may be a person's."""
     return "/" not in key and key.startswith(("@", "i|", "we|"))
 
 

@@ -22,7 +22,7 @@ def contradicts(newer: Memory, older: Memory) -> bool:
 
 
 def overtaking(older: Memory, memories: Iterable[Memory]) -> list[Memory]:
-    """Return those of the memories that contradict an older one, and that none of them does."""
+    """Return the memories that contradict an older one and are not contradicted themselves."""
     newer = [memory for memory in memories if contradicts(memory, older)]
     outdated = contradicted(newer)
     return [memory for memory in newer if memory.id not in outdated]
@@ -31,7 +31,7 @@ def overtaking(older: Memory, memories: Iterable[Memory]) -> list[Memory]:
 def contradicted_statements(
     memory: Memory, others: Iterable[Memory], texts: Iterable[str]
 ) -> set[str]:
-    """Return those statements of a memory that newer ones contradict.
+    """Return those statements of a memory that newer memories contradict.
 
     If the memory is contradicted, and no sentence of it alone, any of them may be meant: all are
     returned.
@@ -66,7 +66,7 @@ def contradicted(memories: Sequence[Memory]) -> set[str]:
 def _may_contradict(
     newer: Memory, older: Memory, newer_on: frozenset[str], older_on: frozenset[str]
 ) -> bool:
-    """Compare two memories that share a subject, or neither of which has one."""
+    """Return True if two memories have a common subject, or neither has one."""
     if newer.mentioned_at <= older.mentioned_at:
         return False
     if newer_on.isdisjoint(older_on) and (newer_on or older_on):
@@ -76,7 +76,7 @@ def _may_contradict(
 
 
 def _subjects(memory: Memory) -> frozenset[str]:
-    """Return the names in a memory and its speaker's, or "" for a writer who is not named."""
+    """Return the names in a memory and its speaker's; "" for an unnamed writer."""
     names = frozenset(map(entity_norm, memory.entities))
     if memory.speaker:
         return names | {entity_norm(memory.speaker)}
@@ -84,7 +84,7 @@ def _subjects(memory: Memory) -> frozenset[str]:
 
 
 def contradicting(model: MentalModel, memories: Iterable[Memory]) -> tuple[str, ...]:
-    """Return the ids of memories, learned since a mental model was written, that contradict it."""
+    """Return the ids of memories stored after a mental model's text that contradict it."""
     parts = [
         Memory(id=model.id, bank_id=model.bank_id, text=sentence) for sentence in _own_words(model)
     ]

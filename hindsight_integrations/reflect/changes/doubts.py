@@ -53,7 +53,7 @@ _SOME = 3
 
 
 def is_doubtful(older: DatedStatement, newer: DatedStatement, value_change: ValueChange) -> bool:
-    """Return True if the words of two statements say against the change told of them."""
+    """Return True if the words of two statements are evidence against their change."""
     return (
         _is_taken_back(older)
         or _is_taken_back(newer)
@@ -70,7 +70,7 @@ def is_doubtful(older: DatedStatement, newer: DatedStatement, value_change: Valu
 
 
 def is_lasting_change(text: str, speaker: str | None = None) -> bool:
-    """Return True if a sentence that tells of a change leaves no doubt that it still holds.
+    """Return True if a sentence tells a change that certainly still holds.
 
     "Moved to X and back", "moved to X for the summer", "before she met Y, she moved to X" and
     "Y thinks it is now X" put nothing in the place of what was said before.
@@ -84,7 +84,7 @@ def is_lasting_change(text: str, speaker: str | None = None) -> bool:
 
 
 def is_of_past_year(text: str, said_at: datetime) -> bool:
-    """Return True if a sentence names a year before the one it is said in; not "since 2019"."""
+    """Return True if a sentence names an earlier year than that of its saying."""
     return any(
         int(found["year"]) < said_at.year
         for found in _YEAR.finditer(text)
@@ -93,7 +93,7 @@ def is_of_past_year(text: str, said_at: datetime) -> bool:
 
 
 def _is_before_another(text: str) -> bool:
-    """Return True for "before she met Luis": a time at which the older statement may be later."""
+    """Return True for a time before another event: "before she met Luis"."""
     sentence = parse(text)
     return any(
         word.lower == "before"
@@ -106,7 +106,7 @@ def _is_before_another(text: str) -> bool:
 
 
 def _is_taken_back(said: DatedStatement) -> bool:
-    """Return True for a statement that the speaker denies, jokes about or ascribes to others."""
+    """Return True for a statement that is denied, a joke, or ascribed to others."""
     return retracts_itself(said.text) or bool(retraction_after(said.memory.text, said.text))
 
 
@@ -126,14 +126,14 @@ def _is_past(text: str, known_at: datetime, said_at: datetime) -> bool:
 
 
 def _comes_again(text: str, value_change: ValueChange) -> bool:
-    """Return True for what is done again and again, or there and back."""
+    """Return True for a recurring event, or a move there and back."""
     if _BACK.search(text) or (value_change.after is None and _TODAY.search(text)):
         return True
     return bool(_AGAIN.search(text)) and not _SINCE.search(text)
 
 
 def _is_elsewhere(older: DatedStatement, newer: str, value_change: ValueChange) -> bool:
-    """Return True if only the later statement is of a place, or both are of different ones.
+    """Return True if only the later statement names a place, or both name different ones.
 
     What somebody uses "at home" tells nothing of what they use at work. One moves house "for work".
     """
@@ -152,7 +152,7 @@ def _is_elsewhere(older: DatedStatement, newer: str, value_change: ValueChange) 
 
 
 def _has_own_scope(older: DatedStatement, newer: str, value_change: ValueChange) -> bool:
-    """Return True if only the later statement says for, at or during what somebody does it.
+    """Return True if only the later statement has "for", "at" or "during" an occasion.
 
     Who switched from coffee to tea "during the meeting" may drink coffee otherwise; "for speed"
     and "in May" only say why and when.
@@ -182,7 +182,7 @@ def _has_own_scope(older: DatedStatement, newer: str, value_change: ValueChange)
 
 
 def _is_habit(older: DatedStatement, value_change: ValueChange) -> bool:
-    """Return True if what changes is a thing that a person uses, drinks or the like."""
+    """Return True if the changed value is a thing that a person habitually uses or consumes."""
     subject = value_change.subject
     if "/" in subject or not subject.startswith(("@", "i|", "we|")):
         return False
@@ -194,7 +194,7 @@ def _is_habit(older: DatedStatement, value_change: ValueChange) -> bool:
 
 
 def _is_other_activity(older: DatedStatement, newer: str, value_change: ValueChange) -> bool:
-    """Return True for "stopped the bus", and for "stopped running" of one who runs a café."""
+    """Return True if another activity ended: "stopped running" of one who runs a café."""
     if value_change.after is not None:
         return False
     thing = rf"\bstop(?:s|ped)? (?:[\w'’]+ ){{0,2}}?{re.escape(value_change.before)}\b"
@@ -210,7 +210,7 @@ def _is_other_activity(older: DatedStatement, newer: str, value_change: ValueCha
 
 
 def _is_other_sense(older: str, newer: str, value_change: ValueChange) -> bool:
-    """Return True for "left X a note", "sold a X", "I'm now at Y", "changed to the 41"."""
+    """Return True for another sense of the verb: "left X a note", "changed to the 41"."""
     before = re.escape(value_change.before)
     if re.search(rf"\bleft (?:[\w'’]+ ){{0,2}}?{before} {_LIMITS['given']}", newer, re.I):
         return True
@@ -228,7 +228,7 @@ def _is_other_sense(older: str, newer: str, value_change: ValueChange) -> bool:
 
 
 def _is_less(text: str, value_change: ValueChange, known: frozenset[str]) -> bool:
-    """Return True for an end of some of it: "meat that I don't know", "fish and chips"."""
+    """Return True if only a part ended: "meat that I don't know", "fish and chips"."""
     if value_change.after is not None:
         own, other = value_change.before.casefold(), value_change.after.casefold()
         return value_change.after.islower() and other.endswith(f" {own}")
@@ -245,7 +245,7 @@ def _is_less(text: str, value_change: ValueChange, known: frozenset[str]) -> boo
 
 
 def _is_described(text: str, value_change: ValueChange) -> bool:
-    """Return True for "is now Danish": what a person or thing is like, and no name of one."""
+    """Return True if the new value is a description, no name: "is now Danish"."""
     if (
         value_change.after is None
         or not value_change.before[:1].isupper()
@@ -261,7 +261,7 @@ def _is_described(text: str, value_change: ValueChange) -> bool:
 
 
 def _is_other_role(older: str, newer: str, value_change: ValueChange) -> bool:
-    """Return True for a role that somebody may have beside the one before.
+    """Return True for a role that somebody may have in addition to the one before.
 
     Another trade, or another part in the same group, takes its place; a part in a show does not
     take that of a trade, nor what one is at an organisation that of what one is at another.
@@ -283,13 +283,13 @@ def _is_other_role(older: str, newer: str, value_change: ValueChange) -> bool:
 
 
 def _role(text: str) -> str:
-    """Return the last word of a role: the "captain" of "captain of the B team"."""
+    """Return the last word of a role: "captain" of "captain of the B team"."""
     first = text.partition(" of ")[0].strip()
     return first.split()[-1].casefold() if first and plain_value(first).kind == "role" else ""
 
 
 def _group(role: str, text: str) -> frozenset[str]:
-    """Return the lexemes of the group or organisation that a text names beside a role."""
+    """Return the lexemes of the group or organisation named with a role."""
     named = rf"\b{re.escape(role)} (?:of|at|for|with|in|on) (?:the |our |my |an? )?([\w'’ &-]+)"
     found = re.search(named, text, re.IGNORECASE)
     return frozenset(lexemes(found[1])) if found else frozenset()

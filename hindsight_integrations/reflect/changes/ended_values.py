@@ -44,7 +44,7 @@ _OLD = ("new ", "former ", "current ", "old ", "previous ", "present ")
 
 
 def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> ValueChange | None:
-    """Return which value of an earlier statement a later one says has ended; None if none.
+    """Return the value of an earlier statement that a later one ends; None if it ends none.
 
     Args:
         older: what the earlier statement claims.
@@ -77,7 +77,7 @@ def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> ValueCha
 
 
 def _implied(state_claim: StateClaim) -> Iterator[StateClaim]:
-    """Yield a state claim, and what it says in other words: "has long hair", "is captain"."""
+    """Yield a state claim and its paraphrases: "has long hair", "is captain"."""
     of_place = bool(state_claim.values) and "obj" not in state_claim.values
     habit = state_claim.passive or of_place or state_claim.verb in HABITS
     needs = state_claim.verb == "need" and not state_claim.subject.startswith(("@", "i|", "we|"))
@@ -103,7 +103,7 @@ def _implied(state_claim: StateClaim) -> Iterator[StateClaim]:
 
 
 def _anchored(ending: Ending, state_claim: StateClaim, *, same_speaker: bool) -> Value | None:
-    """Return the value of a state claim that a cue ends."""
+    """Return the value of a state claim that a cue of ending refers to."""
     if not _may_end(ending, state_claim):
         return None
     values = (v for v in _core(ending, state_claim) if _is_same(ending, v, state_claim))
@@ -132,18 +132,18 @@ def _may_end(ending: Ending, state_claim: StateClaim) -> bool:
 
 
 def _has_partner(ending: Ending, state_claim: StateClaim) -> bool:
-    """Return True if a couple parts, and the earlier statement names somebody's partner."""
+    """Return True for the end of a couple, if the state claim names a partner."""
     return "couple" in ending.relations and state_claim.subject.rpartition("/")[2] in _PARTNERS
 
 
 def _is_favoured(ending: Ending, state_claim: StateClaim) -> bool:
-    """Return True for "does not like X any more", of somebody's "favourite" X."""
+    """Return True for "does not like X any more" of a "favourite" X."""
     words = state_claim.subject.rpartition("/")[2].split()
     return bool({"favourite", "favorite"}.intersection(words)) and ending.does in _LIKING
 
 
 def _fits(ending: Ending) -> bool:
-    """Return True if what comes after may take the place of what ended."""
+    """Return True if the new value may replace the ended one."""
     before, after = ending.ended, ending.after
     if after is None or ending.kind == "renaming":
         return True
@@ -159,7 +159,7 @@ def _fits(ending: Ending) -> bool:
 
 
 def _core(ending: Ending, state_claim: StateClaim) -> Iterator[Value]:
-    """Yield the values that the cue may end: what is stated, not where or with whom beside it."""
+    """Yield the values that a cue may end, without adjuncts of place and company."""
     thing = state_claim.values.get("obj")
     is_bound = state_claim.verb in _RELATIONS["membership"] or (
         thing is not None and state_claim.verb == "be"
@@ -178,7 +178,7 @@ def _core(ending: Ending, state_claim: StateClaim) -> Iterator[Value]:
 
 
 def _is_same(ending: Ending, value: Value, state_claim: StateClaim) -> bool:
-    """Return True if what ended is the value: "goats" are the "three goats", "plot 14" is "14"."""
+    """Return True if the ended phrase is the value: "goats" for "three goats"."""
     ended, known = ending.ended.terms, value.terms
     if not ended or not known:
         return False
@@ -226,7 +226,7 @@ def _concerns(
 
 
 def _is_by_other_object(ending: Ending, state_claim: StateClaim, before: Value) -> bool:
-    """Return True if a "from X to Y" moves a thing other than the subject: "moved the piano"."""
+    """Return True if "from X to Y" moves a thing other than the subject."""
     if ending.kind != "shift":
         return False
     stated = before.terms | state_claim.terms | frozenset[str]().union(*state_claim.called)
@@ -242,7 +242,7 @@ def _names(mention: NounPhrase, value: Value) -> bool:
 def _is_attribute(
     mention: NounPhrase, ending: Ending, state_claim: StateClaim, before: Value
 ) -> bool:
-    """Return True for the subject of a state claim, or what it has one of: the ferry's "fare"."""
+    """Return True for the subject of a state claim, or its single attribute: the ferry's "fare"."""
     subject = _bare(state_claim.subject)
     if mention.key is not None and _bare(mention.key) == subject:
         return True
@@ -265,7 +265,7 @@ def _is_attribute(
 
 
 def _is_owned_alike(key: str, subject: str) -> bool:
-    """Return True unless a phrase is owned by somebody else than the subject or its owner."""
+    """Return True unless a phrase has an owner other than the subject or its owner."""
     owner, _, _ = _bare(key).rpartition("/")
     own, _, thing = subject.rpartition("/")
     return (
@@ -274,14 +274,14 @@ def _is_owned_alike(key: str, subject: str) -> bool:
 
 
 def _is_kind_of(noun: str, verb: str) -> bool:
-    """Return True for what a verb gives one of: a fare is what it "costs", a rehearsal is held."""
+    """Return True for the noun of a verb's attribute: "fare" for "costs"."""
     does = lexemes(verb)
     of_verb = bool(does) and any(stem.startswith(does[0]) for stem in lexemes(noun))
     return of_verb or noun in _ATTRIBUTES.get(verb, frozenset())
 
 
 def _is_ours(ending: Ending, state_claim: StateClaim, before: Value, *, same_speaker: bool) -> bool:
-    """Return True for "X was replaced by Y" where a thing or group of ours is known to have X."""
+    """Return True for "X was replaced by Y" if a thing or group of ours has X."""
     subject = state_claim.subject
     if ending.kind != "replacement" or before.kind != "name" or _is_person(subject):
         return False
@@ -307,7 +307,7 @@ def replacement_value(
     agents: frozenset[str],
     ended: frozenset[str] = frozenset(),
 ) -> Value | None:
-    """Return the value that a clause beside a cue gives in place of one that ended.
+    """Return the value that a clause near a cue gives in place of the ended one.
 
     Args:
         before: the value that ended.
@@ -350,14 +350,14 @@ def replacement_value(
 
 
 def _is_of_another(one: StateClaim, state_claim: StateClaim) -> bool:
-    """Return True for "his boss uses Y": a thing that the earlier statement does not speak of."""
+    """Return True for a claim about a thing the state claim does not mention: "his boss uses Y"."""
     noun = one.called[0] if one.called else frozenset[str]()
     spoken_of = state_claim.terms.union(*state_claim.called)
     return bool(noun) and noun.isdisjoint(spoken_of)
 
 
 def _is_restated(one: StateClaim, state_claim: StateClaim, subjects: Set[str]) -> bool:
-    """Return True for "my notes are in Y", said by who "takes notes in X"."""
+    """Return True for the same thing in other words: "my notes are in Y"."""
     owner, _, thing = _bare(one.subject).rpartition("/")
     own = frozenset(lexemes(thing)) <= state_claim.terms and one.verb in ("be", state_claim.verb)
     return own and owner in (subjects | {""}) and not thing.startswith("@")
@@ -369,7 +369,7 @@ def _same_relation(verb: str, other: str) -> bool:
 
 
 def _superseded(state_claim: StateClaim, current: StateClaim) -> ValueChange | None:
-    """Return the value that "now" takes the place of: of one attribute, and of one kind."""
+    """Return the value that "now" replaces: of the same attribute and kind."""
     if not current.subject or _bare(state_claim.subject) != _bare(current.subject):
         return None
     if (
@@ -407,7 +407,7 @@ def _counterpart(
 
 
 def one_thing(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Return True unless two phrases tell things of a kind apart: the grant's and the visa's."""
+    """Return True unless two phrases have different modifiers: the grant's, the visa's."""
     return one - _GENERAL <= other or other - _GENERAL - frozenset(("new",)) <= one
 
 
@@ -420,7 +420,7 @@ def _are_roles(state_claim: StateClaim, after: Value) -> bool:
 
 
 def _bare(key: str) -> str:
-    """Return the key of a subject without "new" or "former", and with "we" as "i"."""
+    """Return the key of a subject without "new" or "former"; "we" counts as "i"."""
     owner, slash, thing = key.rpartition("/")
     for word in _OLD:
         thing = thing.removeprefix(word)

@@ -53,7 +53,7 @@ _INSTEAD = (("instead", "of"), ("rather", "than"), (",", "not"))
 
 
 class Ended(NamedTuple):
-    """A phrase that a sentence speaks of: its value, the lexemes of its head, and its position."""
+    """A phrase that may have ended, with its value, the lexemes of its head and its position."""
 
     value: Value
     head: frozenset[str]
@@ -64,7 +64,7 @@ class Ended(NamedTuple):
 
 @dataclass(slots=True)
 class EndingReader(PhraseReader):
-    """Reads the endings of one parsed sentence."""
+    """Reads what one parsed sentence says has ended."""
 
     def endings(self) -> list[Ending]:
         """Return the endings that the sentence tells, in order."""
@@ -76,7 +76,7 @@ class EndingReader(PhraseReader):
         ]
 
     def follow_up_claims(self) -> tuple[StateClaim, ...]:
-        """Return what the clauses in the present tense say is so."""
+        """Return the states claimed by clauses in the present tense."""
         verbs = [
             word
             for word in self.sentence.words
@@ -86,7 +86,7 @@ class EndingReader(PhraseReader):
         return (*(self._follow_up_claim(verb) for verb in verbs), *self._begun())
 
     def _begun(self) -> Iterator[StateClaim]:
-        """Yield what clauses in the past say was begun: "they went down to X", "she joined X"."""
+        """Yield states that clauses in the past tense began: "she joined X"."""
         for verb in self.sentence.words:
             lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
             shifts = _longest(lemmas, _SPLIT["shifts"]) is not None
@@ -103,20 +103,20 @@ class EndingReader(PhraseReader):
                 yield StateClaim(key, "begun", {"to": begun})
 
     def current(self, follow_up_claims: Sequence[StateClaim]) -> tuple[StateClaim, ...]:
-        """Return the claims that hold since something changed: "now", "these days", "new"."""
+        """Return the claims with a cue of change: "now", "these days", "new"."""
         if self._says_since() or any(word.lower == "new" for word in self.sentence.words[:4]):
             return (*follow_up_claims, *self.moved())
         return self.moved()
 
     @property
     def adds(self) -> bool:
-        """True for "also", "as well": what is told comes beside what was."""
+        """True for an additive word: "also", "as well"."""
         words = [word.lower for word in self.sentence.words if not self.is_degree(word)]
         return {"as", "well"} <= {*words} or not _BESIDE.isdisjoint(words)
 
     @property
     def is_passing(self) -> bool:
-        """True for what was so for a time only, or this once."""
+        """True for a state of limited time, or a single occasion."""
         words = [word.lower for word in self.sentence.words]
         spans = any(
             word.lower in _CHANGES["spans"]
@@ -134,7 +134,7 @@ class EndingReader(PhraseReader):
     # What is told
 
     def _is_told(self, verb: Word) -> bool:
-        """Return True for a verb of what has happened, as the speaker says."""
+        """Return True for a verb of an event that the speaker asserts."""
         helpers = self.sentence.children(verb, "aux", "auxpass")
         if any(word.tag in ("MD", "TO") or word.lower == "to" for word in helpers):
             return False
@@ -157,7 +157,7 @@ class EndingReader(PhraseReader):
         return True
 
     def _is_parted(self, verb: Word, above: Word) -> bool:
-        """Return True for a clause beside another, as in "finally quit it, I am free"."""
+        """Return True for a juxtaposed clause: "finally quit it, I am free"."""
         marks = {word.lower for word in self.sentence.children(verb, "mark", "advmod")}
         if marks & _CHANGES["conditions"] or above.lemma in _REPORTS:
             return False
@@ -170,7 +170,7 @@ class EndingReader(PhraseReader):
         return any(word.text in (",", ";", "-", "–", "—", ":") for word in between)
 
     def _no_longer(self, verb: Word) -> Iterator[Ending]:
-        """Read "is not X any more", "no longer does X", "used to do X"."""
+        """Read an ending: "is not X any more", "no longer does X", "used to do X"."""
         if not verb.tag.startswith("VB") or not self._is_asserted(verb):
             return
         told, did = verb, self.sentence.child(verb, "xcomp")
@@ -197,7 +197,7 @@ class EndingReader(PhraseReader):
             yield replace(made, limits=limits, agents=agents)
 
     def _is_present(self, verb: Word) -> bool:
-        """Return True for the verb of a clause that says what is so."""
+        """Return True for a clause that asserts a present state."""
         helpers = self.sentence.children(verb, "aux", "auxpass")
         if self.sentence.children(verb, "neg") or any(w.tag in ("MD", "TO") for w in helpers):
             return False
@@ -220,7 +220,7 @@ class EndingReader(PhraseReader):
         return StateClaim(key or "", name, values, True, passive, called, inner)
 
     def moved(self) -> tuple[StateClaim, ...]:
-        """Return the days and numbers that something was moved to: "was extended to 17 March"."""
+        """Return the days and numbers of a new date: "was extended to 17 March"."""
         found = []
         for verb in self.sentence.words:
             lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
@@ -243,7 +243,7 @@ class EndingReader(PhraseReader):
         )
 
     def _is_since(self, word: Word) -> bool:
-        """Return True for "since May", "since the move"."""
+        """Return True for "since" with a time or event: "since May", "since the move"."""
         after = self.sentence.words[word.index + 1 :]
         opens = word.lower == "since" or (word.lower == "from" and word.index == 0)
         onwards = any(w.lower in ("on", "onwards", "onward") for w in after[:4])
@@ -252,7 +252,7 @@ class EndingReader(PhraseReader):
         return any(w.lemma in _CHANGES["time_words"] for w in after[:3])
 
     def _instead(self) -> Iterator[Ending]:
-        """Read "now meets in Y instead of X"."""
+        """Read a replacement: "now meets in Y instead of X"."""
         words = self.sentence.words
         if not self._says_since():
             return
@@ -288,7 +288,7 @@ class EndingReader(PhraseReader):
         yield from self._couple(verb, lemmas)
 
     def _couple(self, verb: Word, lemmas: Sequence[str]) -> Iterator[Ending]:
-        """Read "X and Y broke up": each ends what the other had."""
+        """Read the end of a couple: "X and Y broke up"."""
         subject = self._subject_word(verb)
         cue = _longest([*lemmas[:2], "with"], _RELATIONS) or _longest(
             [lemmas[0], "with"], _RELATIONS
@@ -314,7 +314,7 @@ class EndingReader(PhraseReader):
             yield self._made("renaming", verb, before, after.value)
 
     def _shift(self, verb: Word) -> Ending | None:
-        """Read "from X to Y" after a verb of change."""
+        """Read a shift after a verb of change: "from X to Y"."""
         words = self.sentence.words
         lemmas = [word.lemma for word in words[verb.index : verb.index + 2]]
         if _longest(lemmas, _SPLIT["shifts"]) is None:
@@ -346,7 +346,7 @@ class EndingReader(PhraseReader):
     def _succeeded(
         self, verb: Word, lemmas: Sequence[str], subject: Word | None, *, passive: bool
     ) -> Iterator[Ending]:
-        """Read "Y took over from X", "X was succeeded by Y"."""
+        """Read a succession: "Y took over from X", "X was succeeded by Y"."""
         size = _longest(lemmas, _SPLIT["succeeds"])
         if size is None or subject is None or subject.tag.startswith("PRP"):
             return
@@ -362,7 +362,7 @@ class EndingReader(PhraseReader):
             yield self._made("replacement", verb, before, after.value)
 
     def _ended(self, verb: Word, last: Word, relations: frozenset[str]) -> Iterator[Ending]:
-        """Read what ends after the last word of a cue; in the passive its subject."""
+        """Read the phrase that ends after a cue; in the passive its subject."""
         passive = self.sentence.children(verb, "auxpass") and verb.tag == "VBN"
         if passive and last.tag != "IN":
             subject = self._subject_word(verb)
@@ -383,7 +383,7 @@ class EndingReader(PhraseReader):
         yield self._made("end", verb, phrase, value, relations)
 
     def _closes(self, index: int) -> bool:
-        """Return True if a clause ends at a word: nothing there says how or where to."""
+        """Return True if a clause ends at a word, without adjuncts."""
         words = self.sentence.words
         if index < len(words) and words[index].text in ("and", "but"):
             verb = next((w for w in words[index:] if w.tag in ("VBD", "VBZ", "VBP", "VBN")), None)
@@ -391,7 +391,7 @@ class EndingReader(PhraseReader):
         return index >= len(words) or words[index].text in (",", ".", ";", "!")
 
     def _with_object_inside(self, verb: Word, lemmas: Sequence[str]) -> Iterator[Ending]:
-        """Read a particle after its object: "gave the bees up", "handed the keys back"."""
+        """Read a cue whose object precedes the particle: "gave the bees up"."""
         phrase = self._phrase(verb.index + 1)
         if phrase is None or phrase.end >= len(self.sentence.words):
             return
@@ -434,7 +434,7 @@ class EndingReader(PhraseReader):
         )
 
     def _limits(self, index: int) -> frozenset[str]:
-        """Return the lexemes that limit what ended: of "playing chess against Bo" those of Bo."""
+        """Return the lexemes of modifiers: those of "Bo" in "playing chess against Bo"."""
         words = list(takewhile(lambda w: w.text not in _CLOSE, self.sentence.words[index:]))
         if words and words[0].lower in ("in", "last", "this") and words[-1].label == "DATE":
             return frozenset()
@@ -446,7 +446,7 @@ class EndingReader(PhraseReader):
     # Whom and what it is about
 
     def _agents(self, subject: Word | None) -> frozenset[str]:
-        """Return the keys of a subject; "she" is whom the sentence began with."""
+        """Return the keys of a subject; "she" is the subject of the sentence."""
         if subject is None:
             return frozenset({f"i|{self.speaker or ''}"})
         if subject.lower in _THIRD:
@@ -479,11 +479,11 @@ class EndingReader(PhraseReader):
         return words[index].lower if 0 <= index < len(words) else ""
 
     def _after_word(self, index: int, openings: Sequence[str]) -> Ended | None:
-        """Return the phrase after a preposition that stands at a word."""
+        """Return the phrase after a preposition at an index."""
         return self._phrase(index + 1) if self.word(index) in openings else None
 
     def _around(self, noun: Word) -> Ended | None:
-        """Return the phrase that a noun is the head of."""
+        """Return the phrase with this head noun."""
         start = noun.index
         words = self.sentence.words
         while start and words[start - 1].tag in _PHRASE | _LEAD | {"VBN"}:
@@ -494,7 +494,7 @@ class EndingReader(PhraseReader):
     def _phrase(
         self, index: int, *, activity: bool = False, after_to: bool = False
     ) -> Ended | None:
-        """Return the noun phrase, adjective or activity that begins at a word."""
+        """Return the noun phrase, adjective or activity that begins at an index."""
         words = self.sentence.words
         while index < len(words) and words[index].lower in _PASSED_OVER:
             index += 1
@@ -552,19 +552,19 @@ def _takes_place_of(value: Value, before: Value) -> bool:
 
 
 def _longest(lemmas: Sequence[str], cues: Iterable[tuple[str, ...]]) -> int | None:
-    """Return the length of the longest cue that lemmas begin with."""
+    """Return the length of the longest cue that is a prefix of the lemmas."""
     known = cues if isinstance(cues, set | dict) else set(cues)
     sizes = range(min(len(lemmas), _LONGEST_CUE), 0, -1)
     return next((size for size in sizes if tuple(lemmas[:size]) in known), None)
 
 
 def _is_past_too(verb: Word) -> bool:
-    """Return True for a form that is of the past as well: "quit", "cut", "let"."""
+    """Return True for a base form that is also a past form: "quit", "cut", "let"."""
     return verb.lower == verb.lemma and verb.lemma in ("quit", "cut", "let", "put", "set", "shed")
 
 
 def _opens_shift(sentence: Sentence, word: Word) -> bool:
-    """Return True for the words of "from X to Y" that a parser hangs on a noun."""
+    """Return True for "from" or "to" of a shift that the parser attaches to a noun."""
     at = word
     while at.dep != "ROOT" and at.head != at.index:
         if at.lower == "from" and at.dep == "prep":

@@ -20,7 +20,7 @@ _ARROW = re.compile(r"\s*(?:->|=>|→|⇒)\s*")
 
 
 def form_line(text: str) -> tuple[str, str] | None:
-    """Return the field of a line of a form, and what stands after the colon; None for others."""
+    """Return the field and the value of a line "field: value"; None for others."""
     entry = _ENTRY.match(text) or (_ENTRY.match(text.capitalize()) if _ARROW.search(text) else None)
     return (entry[1], entry[2]) if entry else None
 
@@ -44,7 +44,7 @@ def form_claims(field: str, text: str, speaker: str | None) -> Claims:
 
 
 def unlabelled(line: tuple[str, str]) -> str:
-    """Return a line without its label, which is the subject of "Docs site: switched to Y"."""
+    """Return a line without its label, which is the subject: "Docs site: switched to Y"."""
     label, text = line
     first = next(iter(parse(text).words), None)
     told = first is not None and first.text.islower() and first.tag in ("VBD", "VBN")

@@ -55,14 +55,14 @@ _MINE = frozenset("ich wir je j nous yo nosotros mein meine unser unsere mon ma 
 
 @lru_cache(maxsize=8192)
 def tells_ending(text: str) -> bool:
-    """Return True if a text may tell a change in another language than English."""
+    """Return True if a text in German, French or Spanish may tell a change."""
     if _NO_STATEMENT.search(text) or _WORDS["unsure"].intersection(words_of(text)):
         return False
     return bool(_ENDINGS.search(text)) or bool(_FROM_TO.search(text) and _SHIFTS.search(text))
 
 
 def other_language_change(older: str, newer: str, *, same_speaker: bool) -> ValueChange | None:
-    """Return how a later sentence changes an earlier one; None if it does not for certain."""
+    """Return how a later sentence changes an earlier one; None unless it is certain."""
     if not tells_ending(newer) or tells_ending(older):
         return None
     first, *further = _CLAUSES.split(newer.rstrip(". !"), maxsplit=1)
@@ -87,13 +87,13 @@ def other_language_change(older: str, newer: str, *, same_speaker: bool) -> Valu
 
 
 def _shared(known: Sequence[str], said: Sequence[str]) -> int:
-    """Return how many words both begin with."""
+    """Return the number of words that both begin with."""
     pairs = zip(known, said, strict=False)
     return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(known), len(said)))
 
 
 def _is_subject(words: Sequence[str], *, same_speaker: bool) -> bool:
-    """Return True for words that name one subject: a name, or an article and a noun."""
+    """Return True for words that are a single subject: a name, or an article and a noun."""
     if not words or words[0] in _OTHERS:
         return False
     if words[0] in _MINE:
@@ -107,7 +107,7 @@ def _subject(text: str) -> str:
 
 
 def _after(clause: str, known: Sequence[str]) -> str | None:
-    """Return the only new word of a clause that says the same of another value."""
+    """Return the only new word of a clause that otherwise repeats the statement."""
     words = words_of(clause)
     content = [w for w in words if w not in FUNCTION_WORDS | _WORDS["now"] | _OTHERS]
     fresh = [word for word in content if word not in known]

@@ -35,12 +35,12 @@ _FIRST = {"i": "i", "we": "we", "my": "i", "our": "we", "mine": "i"}
 
 
 def plain_value(text: str) -> Value:
-    """Return the value of a phrase that has no grammar of its own."""
+    """Return the value of a phrase that has not been parsed."""
     return Value(text, frozenset(lexemes(text)), _kind(text, text.split()[-1].lower()))
 
 
 def is_alike(before: Value | None, after: Value) -> bool:
-    """Return True if a thing may take the place of another: their phrases have one length."""
+    """Return True if one thing may replace another: their phrases have the same length."""
     known = before is not None and groups_of(before.text)
     if before is not None and known and after.kind == "thing" and not before.same_kind(after):
         return False  # "from the train to the platform"
@@ -81,13 +81,13 @@ def _kind(text: str, head: str) -> str:
 
 
 def _within(one: str, other: str) -> bool:
-    """Return True if the words of one of two normalised names are words of the other."""
+    """Return True if one normalised name contains all words of the other."""
     words = set(one.split()), set(other.split())
     return words[0] <= words[1] or words[1] <= words[0]
 
 
 def _is_kept(word: Word) -> bool:
-    """Return True for a determiner that is part of a value: "every Monday", "The Gilded Hen"."""
+    """Return True for a determiner that belongs to a value: "every Monday", "The Gilded Hen"."""
     return word.lower in ("every", "each") or (word.text == "The" and word.index > 0)
 
 
@@ -106,7 +106,7 @@ class PhraseReader:
     speaker: str | None
 
     def _subject_word(self, verb: Word) -> Word | None:
-        """Return the subject of a verb, or of the one it is joined to."""
+        """Return the subject of a verb, or of the verb it is coordinated with."""
         at = verb
         while True:
             helper = self.sentence.child(at, "auxpass")
@@ -118,7 +118,7 @@ class PhraseReader:
             at = self.sentence.head(at)
 
     def subject_key(self, word: Word | None) -> str | None:
-        """Return the key of whom or what a phrase means; None if that is unclear."""
+        """Return the key of a phrase's referent; None if it is unclear."""
         if word is None:
             return f"i|{self.speaker}" if self.speaker else None
         if word.tag in ("PRP", "PRP$", "DT", "WP", "WDT", "EX") or word.lower in _FIRST:
@@ -131,7 +131,7 @@ class PhraseReader:
         return self.phrase_key(word)
 
     def _name_with_and(self, word: Word) -> str | None:
-        """Return the key of a known name that holds "&" or "and": "Rowan & Sons"."""
+        """Return the key of a known name with "&" or "and": "Rowan & Sons"."""
         joined = self.sentence.child(word, "conj")
         if joined is None:
             return None
@@ -140,7 +140,7 @@ class PhraseReader:
         return f"@{self.names[norm]}" if norm in self.names else None
 
     def phrase_key(self, word: Word) -> str | None:
-        """Return the key of a noun phrase; None if several names of the memory fit it."""
+        """Return the key of a noun phrase; None if several known names fit."""
         owner = self.sentence.child(word, "poss")
         parts = [
             each
@@ -168,7 +168,7 @@ class PhraseReader:
         return word.tag in ("NNP", "NNPS") or word.index > 0 or self._first_is_name(word)
 
     def _first_is_name(self, word: Word) -> bool:
-        """Return True for a capitalised first word without determiner that is in the singular."""
+        """Return True for a capitalised singular first word without determiner."""
         norm = entity_norm(word.text)
         return any(_within(norm, name) for name in self.names) or word.tag == "NN"
 
@@ -179,7 +179,7 @@ class PhraseReader:
         return " ".join(words)
 
     def end_of_word(self, index: int) -> int:
-        """Return where a word ends that hyphens join to others: "captain" of "vice-captain"."""
+        """Return the end of a hyphenated word: "captain" of "vice-captain"."""
         words = self.sentence.words
         while index + 2 < len(words) and words[index + 1].text == "-":
             joined = words[index].start + len(words[index].text) == words[index + 1].start
@@ -216,7 +216,7 @@ class PhraseReader:
         return Value(text + end[0].text if owner else text, terms, kind)
 
     def _values(self, verb: Word) -> dict[str, Value]:
-        """Return the values of a verb by slot, those of its object's prepositions too."""
+        """Return the values of a verb by slot, including prepositions of its object."""
         values: dict[str, Value] = {}
         objects = [
             word
@@ -252,7 +252,7 @@ class PhraseReader:
         return values | ({"every": every} if every else {})
 
     def _called(self, subject: Word | None) -> tuple[frozenset[str], ...]:
-        """Return the lexemes of a subject with all that belongs to it, and of its names."""
+        """Return the lexemes of a subject with its modifiers, and of its names."""
         if subject is None:
             return ()
         words = self.sentence.subtree(subject, frozenset({"relcl", "conj", "cc", "advcl"}))
@@ -261,7 +261,7 @@ class PhraseReader:
         return tuple(terms for terms in (every, frozenset(lexemes(names))) if terms)
 
     def _inner(self, verb: Word) -> tuple[Value, ...]:
-        """Return names inside of the values of a verb, and what one "goes" doing."""
+        """Return names within the values of a verb, and the activity of "goes"."""
         objects = self.sentence.children(verb, "dobj", "attr")
         named = [
             name
@@ -284,7 +284,7 @@ class PhraseReader:
         return (*(value for value in read if value is not None), *done)
 
     def _misread_target(self, verb: Word) -> Value | None:
-        """Return the name after "to" that a model takes for a verb: "moved to Shopify"."""
+        """Return the name after "to" that is tagged as a verb: "moved to Shopify"."""
         for word in self.sentence.children(verb, "advcl", "xcomp"):
             to = self.sentence.child(word, "aux")
             is_value = word.text[:1].isupper() or groups_of(word.text)
@@ -293,7 +293,7 @@ class PhraseReader:
         return None
 
     def _from_to(self, verb: Word) -> dict[str, Value]:
-        """Return the X and Y of "from X to Y" where a model reads no nouns: "from low to high"."""
+        """Return X and Y of "from X to Y" without nouns: "from low to high"."""
         words = self.sentence.words
         if verb.lemma not in _WORDS["moving"] | _WORDS["grading"]:
             return {}
@@ -313,7 +313,7 @@ class PhraseReader:
         return {"from": plain_value(before.text), "to": plain_value(text)}
 
     def detached(self, verb: Word) -> frozenset[str]:
-        """Return the prepositions before a verb, or after a comma: "As of May,", ", for fun"."""
+        """Return the prepositions before a verb, or after a comma: "As of May,"."""
         preps = self.sentence.children(verb, "prep")
         preps += [below for prep in preps for below in self.sentence.children(prep, "prep")]
         return frozenset(
@@ -321,13 +321,13 @@ class PhraseReader:
         )
 
     def _follows_comma(self, word: Word) -> bool:
-        """Return True for "off" of ", just off the square"."""
+        """Return True for a preposition after a comma: ", just off the square"."""
         words = self.sentence.words[: word.index][::-1]
         before = next((each for each in words if each.tag != "RB"), None)
         return before is not None and before.text == ","
 
     def _targets(self, preps: Iterable[Word]) -> list[Word]:
-        """Return "to" of "from X to Y" where a model hangs it on X."""
+        """Return the "to" of "from X to Y" if the parser attaches it to X."""
         return [
             to
             for prep in preps
@@ -371,18 +371,18 @@ class PhraseReader:
         )
 
     def _is_since(self, verb: Word) -> bool:
-        """Return True for "has not smoked since May"."""
+        """Return True for a negated perfect with "since": "has not smoked since May"."""
         perfect = any(word.lemma == "have" for word in self.sentence.children(verb, "aux"))
         since = any(word.lower == "since" for word in self.sentence.children(verb, "prep"))
         return perfect and since
 
     def is_degree(self, word: Word) -> bool:
-        """Return True for the "too" of "too high", which adds nothing."""
+        """Return True for an adverb of degree, which adds nothing: "too high"."""
         head = self.sentence.head(word)
         return word.lower == "too" and head.index > word.index and head.tag in ("JJ", "RB")
 
     def is_limited(self, verb: Word) -> bool:
-        """Return True for an adverb of manner after a verb: "no longer runs the shop alone"."""
+        """Return True for an adverb of manner after a verb: "runs the shop alone"."""
         return any(
             word.index > head.index and word.lower not in _WORDS["at_last"] | _WORDS["any_more"]
             for head in (verb, *self.sentence.children(verb, "dobj"))
@@ -402,7 +402,7 @@ class PhraseReader:
 
     @property
     def comes_back(self) -> bool:
-        """True for "left for Rome and is back on Sunday", "starts at 10 today only"."""
+        """True for a temporary change: "left for Rome and is back on Sunday"."""
         return bool(_BACK.search(self.sentence.text))
 
     @property
@@ -415,7 +415,7 @@ class PhraseReader:
         )
 
     def is_no_span(self, word: Word) -> bool:
-        """Return True for "these days", "as of this week", "moved this spring", "due for May"."""
+        """Return True for a time that limits nothing: "these days", "as of this week"."""
         span = self.sentence.head(word)
         if word.lower == "these" and span.lower == "days":
             return True
@@ -427,7 +427,7 @@ class PhraseReader:
         return past and (span.lemma not in _WORDS["brief"] or verb.lemma in _WORDS["reporting"])
 
     def _for_whom(self, verb: Word) -> Value | None:
-        """Return the Y of "left X for Y to lead a group", which a model reads as a clause of Y."""
+        """Return Y of "left X for Y to lead a group", parsed as the subject of a clause."""
         for clause in self.sentence.children(verb, "advcl"):
             mark, name = self.sentence.child(clause, "mark"), self.sentence.child(clause, "nsubj")
             if mark is not None and mark.lower == "for" and name is not None:

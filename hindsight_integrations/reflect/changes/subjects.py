@@ -32,13 +32,13 @@ _FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
 
 
 def is_person_noun(key: str) -> bool:
-    """Return True for the key of a person who is called by a noun: "user", "i|/sister"."""
+    """Return True for the key of a person called by a noun: "user", "i|/sister"."""
     last = _thing(key).split()[-1:]
     return bool(last) and last[0] in _PEOPLE["persons"] | _ROLES
 
 
 def is_another(older: DatedStatement, newer: DatedStatement, value_change: ValueChange) -> bool:
-    """Return True if a change is told of a subject that may be another than that before."""
+    """Return True if the subject of a change may differ from that of the older statement."""
     thing = _thing(value_change.subject)
     if _labelled_by(older.text) != _labelled_by(newer.text):
         return True
@@ -59,7 +59,7 @@ def is_another(older: DatedStatement, newer: DatedStatement, value_change: Value
 
 
 def _labelled_by(text: str) -> str:
-    """Return the person or group before the colon of "Mum: my dentist is now X"; "" if none."""
+    """Return the person or group of a label, "Mum: my dentist is now X"; "" if none."""
     label = _LABEL.match(text)
     words = label[1].casefold().split() if label else []
     if not words:
@@ -69,13 +69,13 @@ def _labelled_by(text: str) -> str:
 
 
 def _thing(key: str) -> str:
-    """Return what a key names, without its owner and what it is of."""
+    """Return the thing of a key, without its owner and its "of" phrase."""
     key = re.sub(r"^one of (?:my|our|his|her|their|the) ", "", key)
     return key.rpartition("/")[2].lstrip("@").partition(" of ")[0]
 
 
 def _is_namesake(name: str, older: str, newer: str) -> bool:
-    """Return True for "Uncle Tom" or "the other Tom" where the other statement has "Tom"."""
+    """Return True for another person of the name: "Uncle Tom", "the other Tom"."""
     found = [_before_name(name, text) for text in (older, newer)]
     return found[0] != found[1]
 
@@ -89,7 +89,7 @@ def _before_name(name: str, text: str) -> str:
 
 
 def _is_one_of_several(noun: str, older: str, newer: str) -> bool:
-    """Return True for one of those that a person may have several of, unless it is singled out."""
+    """Return True for a relative or the like of whom there may be several."""
     heads = [list(_heads(noun, text)) for text in (older, newer)]
     plural = {head.tag == "NNS" for found in heads for _, head in found}
     if _SOME_OF.search(f"{older} {newer}") or any(len(found) > 1 for found in heads):
@@ -100,7 +100,7 @@ def _is_one_of_several(noun: str, older: str, newer: str) -> bool:
 
 
 def _is_singled_out(sentence: Sentence, head: Word) -> bool:
-    """Return True for "my eldest son", "my sister Ingrid", "the patient"; not for "my friend"."""
+    """Return True for a unique one: "my eldest son", "the patient"; not "my friend"."""
     words = sentence.words
     before = [word for word in words[max(0, head.index - 4) : head.index] if word.text != ","]
     lead = next((word.lower for word in before[::-1] if word.tag in ("DT", "PRP$", "POS")), "")
@@ -121,7 +121,7 @@ def _heads(noun: str, text: str) -> Iterator[tuple[Sentence, Word]]:
 def _is_qualified(
     noun: str, older: DatedStatement, newer: DatedStatement, value_change: ValueChange
 ) -> bool:
-    """Return True if the later subject has a qualifier of which the earlier statement has none."""
+    """Return True if only the later subject has a qualifier."""
     known = older.statement.terms | _GENERAL | frozenset(lexemes(value_change.subject))
     known |= frozenset(lexemes(f"{value_change.before} {value_change.after or ''}"))
     prefixes = re.findall(rf"\b(\w+)-{re.escape(noun)}s?\b", newer.text, re.IGNORECASE)
@@ -134,7 +134,7 @@ def _is_qualified(
 
 
 def _qualifiers(sentence: Sentence, head: Word) -> frozenset[str]:
-    """Return the lexemes of what tells a noun from others of its kind."""
+    """Return the lexemes that distinguish a noun from others of its kind."""
     at = sentence.head(head) if head.dep == "compound" else head
     words: list[str] = []
     for child in sentence.children(at):
@@ -155,5 +155,5 @@ def _qualifiers(sentence: Sentence, head: Word) -> frozenset[str]:
 
 
 def _is_when(value: Value) -> bool:
-    """Return True for when a change was, not for "on weekends" and "on Mondays"."""
+    """Return True for the time of a change; not for recurring times such as "on Mondays"."""
     return is_time(value) and not value.text.endswith("s")

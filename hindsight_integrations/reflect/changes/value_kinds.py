@@ -23,7 +23,7 @@ _VERBS = tuple(frozenset(verbs.split()) for verbs in _KINDS["verbs"].values())
 
 
 def kinds(value: Value) -> frozenset[str]:
-    """Return the kinds that a value is of: by its name, its last word, and the nouns in it."""
+    """Return the kinds of a value: by its name, its last word, and its nouns."""
     words = value.text.casefold().replace("’", "'").split()
     found = {f"name {kind}" for kind, names in _NAMES if _is_any(words, names)}
     found |= groups_of(value.text)
@@ -38,7 +38,7 @@ def kinds(value: Value) -> frozenset[str]:
 
 
 def may_be_home(after: Value, before: Value) -> bool:
-    """Return True for the name of a place that somebody who lived at another may move to.
+    """Return True for the name of a place to which a resident of another may move.
 
     Not for that of a plan, a program or a firm, nor for a street after a town.
     """
@@ -55,7 +55,7 @@ def _is_any(words: Sequence[str], names: frozenset[str]) -> bool:
 
 
 def are_alike(value: Value, after: Value) -> bool:
-    """Return True for two things that share their last word, first name, or kind of number."""
+    """Return True for two values with a common last word, first name or kind of number."""
     codes = [bool(_CODE.fullmatch(one.text.split()[-1])) for one in (value, after)]
     coded = all(codes) and " " not in after.text
     numbered = value.text.split()[1:] == after.text.split()[1:] != [] and all(
@@ -69,7 +69,7 @@ def are_alike(value: Value, after: Value) -> bool:
 
 
 def shares_name(value: Value, after: Value) -> bool:
-    """Return True for names with one first word: "Calle Mayor" and "Calle Luna"."""
+    """Return True for names with the same first word: "Calle Mayor", "Calle Luna"."""
     here, there = value.text.split(), after.text.split()
     if min(len(here), len(there)) < 2 or here[0] != there[0]:
         return False
@@ -77,5 +77,5 @@ def shares_name(value: Value, after: Value) -> bool:
 
 
 def same_verb(one: str, other: str) -> bool:
-    """Return True for one verb, or two that say the same."""
+    """Return True for the same verb, or two synonyms."""
     return one == other or any({one, other} <= verbs for verbs in _VERBS)

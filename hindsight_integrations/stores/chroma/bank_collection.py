@@ -23,16 +23,16 @@ LABEL = "bank:"
 DIMENSION = "dimension"
 """Metadata field of shared collections only: the dimension of their vectors."""
 
-GONE = "gone"
-"""Metadata field: the vectors that were taken out of a collection since it was made."""
+DELETED_FIELD = "gone"
+"""Metadata field: number of vectors deleted from a collection since it was created."""
 
-SAME = 1 - 1e-6
-"""Cosine from which on two vectors are one: what rounding to single precision leaves of 1."""
+SAME_COSINE = 1 - 1e-6
+"""Cosine from which two vectors count as equal: 1 within the rounding of single precision."""
 
 
 @dataclass(frozen=True, slots=True)
 class BankCollection:
-    """A bank key, where its vectors are, and how many rows one call may carry."""
+    """The vectors of one bank key in a collection, with the number of rows per call."""
 
     key: str
     collection: Collection
@@ -58,45 +58,45 @@ class BankCollection:
         return {LABEL: self.key} if self.is_shared else None
 
     def upsert(self, ids: Sequence[str], vectors: NDArray[np.float32]) -> int:
-        """Write or overwrite; return how many were overwritten.
+        """Insert or overwrite vectors; return the number of overwritten ones.
 
-        What is overwritten is deleted first: hnswlib, when it changes a point in place, may cut
-        the way to others, which are then found no more. A vector that is there already stays.
+        Vectors to overwrite are deleted first: when hnswlib changes a point in place, others may
+        become unreachable. Equal vectors are left as they are.
         """
         prefix, overwritten = self._prefix, 0
         for start in range(0, len(ids), self.batch):
             part = [prefix + name for name in ids[start : start + self.batch]]
             rows = vectors[start : start + self.batch]
-            if held := self._held(part):
-                new = [n for n, name in enumerate(part) if not _is_same(rows[n], held.get(name))]
+            if stored := self._stored_vectors(part):
+                new = [n for n, name in enumerate(part) if not _is_same(rows[n], stored.get(name))]
                 part, rows = [part[n] for n in new], rows[new]
-                changed = [name for name in part if name in held]
-                if changed and held[changed[0]].shape == rows[0].shape:  # else Chroma refuses it
+                changed = [name for name in part if name in stored]
+                if changed and stored[changed[0]].shape == rows[0].shape:  # else Chroma refuses it
                     self.collection.delete(ids=changed)
                     overwritten += len(changed)
             if part:
-                self._put(part, rows)
+                self._write_rows(part, rows)
         return overwritten
 
     def copy(self, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Write without a look at what is there: as fast as can be, while others write."""
+        """Insert vectors without reading stored ones first."""
         for start in range(0, len(ids), self.batch):
             part = [self._prefix + name for name in ids[start : start + self.batch]]
-            self._put(part, vectors[start : start + self.batch])
+            self._write_rows(part, vectors[start : start + self.batch])
 
-    def _put(self, names: list[str], vectors: NDArray[np.float32]) -> None:
+    def _write_rows(self, names: list[str], vectors: NDArray[np.float32]) -> None:
         self.collection.upsert(
             ids=names,
             embeddings=vectors,
             metadatas=[{LABEL: self.key}] * len(names) if self.is_shared else None,
         )
 
-    def _held(self, names: list[str]) -> Mapping[str, Vector]:
-        """Return the vectors of those names that the collection has."""
-        held = self.collection.get(ids=names, include=[])["ids"]
-        if not held:
+    def _stored_vectors(self, names: list[str]) -> Mapping[str, Vector]:
+        """Return the stored vectors of these names."""
+        stored_names = self.collection.get(ids=names, include=[])["ids"]
+        if not stored_names:
             return {}
-        found = self.collection.get(ids=held, include=["embeddings"])
+        found = self.collection.get(ids=stored_names, include=["embeddings"])
         return dict(zip(found["ids"], np.asarray(found["embeddings"], np.float32), strict=True))
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -108,14 +108,14 @@ class BankCollection:
     def ids(self) -> list[str]:
         """Return all ids of the key."""
         found = self.collection.get(where=self._where, include=[])
-        own = len(self._prefix)
-        return [name[own:] for name in found["ids"]]
+        prefix_length = len(self._prefix)
+        return [name[prefix_length:] for name in found["ids"]]
 
     def rows(self) -> tuple[list[str], NDArray[np.float32]]:
         """Return all ids of the key, and their vectors."""
         found = self.collection.get(where=self._where, include=["embeddings"])
-        own = len(self._prefix)
-        names = [name[own:] for name in found["ids"]]
+        prefix_length = len(self._prefix)
+        names = [name[prefix_length:] for name in found["ids"]]
         return names, np.asarray(found["embeddings"], dtype=np.float32)
 
     def query(self, vectors: NDArray[np.float32], limit: int) -> list[list[tuple[str, float]]]:
@@ -123,22 +123,22 @@ class BankCollection:
         found = self.collection.query(
             query_embeddings=vectors, n_results=limit, where=self._where, include=["distances"]
         )
-        own = len(self._prefix)
+        prefix_length = len(self._prefix)
         return [
             by_cosine(
-                (name[own:], 1.0 - distance)
+                (name[prefix_length:], 1.0 - distance)
                 for name, distance in zip(names, distances, strict=True)
             )
             for names, distances in zip(found["ids"], found["distances"] or [], strict=True)
         ]
 
 
-def _is_same(vector: Vector, held: Vector | None) -> bool:
-    """Return True if a vector has the direction of the one held, which is all that counts."""
-    if held is None or held.shape != vector.shape:
+def _is_same(vector: Vector, stored: Vector | None) -> bool:
+    """Return True if two vectors have the same direction, as only that counts."""
+    if stored is None or stored.shape != vector.shape:
         return False
-    lengths = float(np.linalg.norm(vector)) * float(np.linalg.norm(held))
-    return float(vector @ held) >= SAME * lengths > 0
+    lengths = float(np.linalg.norm(vector)) * float(np.linalg.norm(stored))
+    return float(vector @ stored) >= SAME_COSINE * lengths > 0
 
 
 def is_shared(collection: Collection) -> bool:
@@ -146,14 +146,14 @@ def is_shared(collection: Collection) -> bool:
     return DIMENSION in (collection.metadata or {})
 
 
-def gone_from(collection: Collection) -> int:
-    """Return how many vectors were taken out of a collection since it was made."""
-    return int((collection.metadata or {}).get(GONE, 0))
+def deleted_count(collection: Collection) -> int:
+    """Return the number of vectors deleted from a collection since it was created."""
+    return int((collection.metadata or {}).get(DELETED_FIELD, 0))
 
 
-def ever_held(collection: Collection) -> int:
-    """Return how many vectors a collection has and had."""
-    return collection.count() + gone_from(collection)
+def total_count(collection: Collection) -> int:
+    """Return the number of vectors that a collection has or had: hnswlib keeps room for all."""
+    return collection.count() + deleted_count(collection)
 
 
 def keys_of(collection: Collection) -> list[str]:

@@ -28,15 +28,15 @@ from numpy.typing import NDArray
 from hindsight_integrations.errors import ClosedError, StoreCorruptError, StoreError
 from hindsight_integrations.stores.base import Vector
 from hindsight_integrations.stores.chroma.bank_collection import (
+    DELETED_FIELD,
     DIMENSION,
-    GONE,
     LABEL,
     BankCollection,
-    ever_held,
-    gone_from,
+    deleted_count,
     is_shared,
     keys_of,
     own_name,
+    total_count,
 )
 from hindsight_integrations.stores.chroma.blank_memory import blank_memory
 from hindsight_integrations.stores.chroma.client import ChromaClient, chroma_errors, misses_removed
@@ -192,23 +192,23 @@ class ChromaVectors:
         with self._errors(), self._lock:
             if not ids:
                 return
-            replaced = self._on(bank_key, lambda space: space.upsert(ids, vectors))
+            replaced = self._run(bank_key, lambda space: space.upsert(ids, vectors))
             if replaced is None:
                 space = self._allocate(bank_key, len(ids), vectors.shape[1])
                 replaced = space.upsert(ids, vectors)
                 self._spaces[bank_key] = space
-            self._note_gone(self._spaces[bank_key], replaced)
-            self._relieve(self._spaces[bank_key], vectors.shape[1])
+            self._note_deleted(self._spaces[bank_key], replaced)
+            self._move_if_needed(self._spaces[bank_key], vectors.shape[1])
 
     def delete(self, bank_key: str, ids: Sequence[str]) -> None:
         """Remove vectors; unknown ids are ignored."""
 
         def work(space: BankCollection) -> None:
             space.delete(ids)
-            self._note_gone(space, len(ids))
+            self._note_deleted(space, len(ids))
 
         with self._errors(), self._lock:
-            self._on(bank_key, work)
+            self._run(bank_key, work)
 
     def query(self, bank_key: str, vector: Vector, limit: int) -> list[tuple[str, float]]:
         """Return the nearest `limit` ids with their cosine, nearest first, ties by id."""
@@ -221,13 +221,13 @@ class ChromaVectors:
         with self._errors():
             found = None
             if limit > 0 and len(vectors):
-                found = self._on(bank_key, lambda space: space.query(vectors, limit))
+                found = self._run(bank_key, lambda space: space.query(vectors, limit))
             return [[] for _ in vectors] if found is None else found
 
     def ids(self, bank_key: str) -> set[str]:
         """Return all ids of a space."""
         with self._errors():
-            return set(self._on(bank_key, lambda space: space.ids()) or ())
+            return set(self._run(bank_key, lambda space: space.ids()) or ())
 
     def keys(self) -> set[str]:
         """Return all bank keys that have a space."""
@@ -246,7 +246,7 @@ class ChromaVectors:
             if self._members(space.collection) - {bank_key}:
                 names = space.ids()
                 space.delete(names)
-                self._note_gone(space, len(names))
+                self._note_deleted(space, len(names))
             self._spaces.pop(bank_key, None)
             self._unlabel(space.collection)
 
@@ -308,11 +308,11 @@ class ChromaVectors:
         """Return the space of a key, or None if there is none."""
         return self._spaces.get(key)
 
-    def _on(self, key: str, do: Callable[[BankCollection], T]) -> T | None:
-        """Return the result of `do` on the space, or None if there is none.
+    def _run(self, key: str, do: Callable[[BankCollection], T]) -> T | None:
+        """Run `do` on the space of a key and return its result; None if there is no space.
 
-        Repeated if the space moved or vanished meanwhile: a move removes vectors from the old
-        collection only after the key is found in the new one. So is a search that misses them.
+        Repeated if the space moved or vanished meanwhile (a move removes the old vectors only after
+        the key is found in the new collection), and if a search fails on removed vectors.
         """
         from chromadb.errors import InternalError, NotFoundError
 
@@ -335,7 +335,7 @@ class ChromaVectors:
 
     def _allocate(self, key: str, count: int, dimension: int) -> BankCollection:
         """Return a collection with room for `count` vectors, labelled with the key."""
-        if count >= self._own_from():
+        if count >= self._own_threshold():
             own = self._client.create(own_name(key), {LABEL + key: True})
             return self._space(key, own)
         for shared in reversed(self._shared):
@@ -343,7 +343,7 @@ class ChromaVectors:
             if (
                 shared.metadata[DIMENSION] == dimension
                 and len(members) < SHARED_KEYS
-                and ever_held(shared) + count <= SHARED_UP_TO // 2  # they will grow
+                and total_count(shared) + count <= SHARED_UP_TO // 2  # they will grow
             ):
                 break
         else:
@@ -355,19 +355,19 @@ class ChromaVectors:
         self._label(shared, members | {key})
         return self._space(key, shared)
 
-    def _relieve(self, space: BankCollection, dimension: int) -> None:
-        """Move a space that has grown too big to share, or whose collection is worn or full."""
+    def _move_if_needed(self, space: BankCollection, dimension: int) -> None:
+        """Move a space that is too big to share, or whose collection is fragmented or full."""
         if not space.is_shared:
-            gone = gone_from(space.collection)
-            if gone > RENEWED_FROM and gone > RENEWED_AT * space.collection.count():
-                self._move(space, self._again(space))
+            deleted = deleted_count(space.collection)
+            if deleted > RENEWED_FROM and deleted > RENEWED_AT * space.collection.count():
+                self._move(space, self._replacement(space))
             return
-        held, beside = len(space.ids()), ever_held(space.collection)
-        if held >= self._own_from() or (beside > SHARED_UP_TO and beside > held):
-            self._move(space, self._allocate(space.key, held, dimension))
+        count, total = len(space.ids()), total_count(space.collection)
+        if count >= self._own_threshold() or (total > SHARED_UP_TO and total > count):
+            self._move(space, self._allocate(space.key, count, dimension))
 
-    def _again(self, space: BankCollection) -> BankCollection:
-        """Return a new collection for a space that has one of its own."""
+    def _replacement(self, space: BankCollection) -> BankCollection:
+        """Create a new collection for a space that has its own collection."""
         first = own_name(space.key)
         name = f"{first}-again" if space.collection.name.endswith(first) else first
         return self._space(space.key, self._client.create(name, {LABEL + space.key: True}))
@@ -379,11 +379,11 @@ class ChromaVectors:
         self._spaces[space.key] = target
         if self._members(space.collection):
             space.delete(names)
-            self._note_gone(space, len(names))
+            self._note_deleted(space, len(names))
         self._unlabel(space.collection)
 
-    def _own_from(self) -> int:
-        """Return the number of vectors from which a space gets a collection of its own now."""
+    def _own_threshold(self) -> int:
+        """Return the number of vectors from which a space gets its own collection."""
         own = sum(not space.is_shared for space in self._spaces.values())
         return OWN_FROM if own < CROWDED else OWN_FROM_IN_CROWD
 
@@ -391,24 +391,26 @@ class ChromaVectors:
         return {key for key, space in self._spaces.items() if space.collection.id == shared.id}
 
     def _label(self, shared: Collection, keys: set[str]) -> None:
-        kept = {
-            name: shared.metadata[name] for name in (DIMENSION, GONE) if name in shared.metadata
+        preserved = {
+            name: shared.metadata[name]
+            for name in (DIMENSION, DELETED_FIELD)
+            if name in shared.metadata
         }
-        shared.modify(metadata=kept | {LABEL + key: True for key in sorted(keys)})
+        shared.modify(metadata=preserved | {LABEL + key: True for key in sorted(keys)})
 
     def _unlabel(self, collection: Collection) -> None:
-        """Name the spaces that a collection still has; without any it is deleted."""
+        """Update the labels of a collection after a space left it; delete it without any."""
         if members := self._members(collection):
             self._label(collection, members)
         else:
             self._client.drop(collection)
             self._shared = [each for each in self._shared if each.id != collection.id]
 
-    def _note_gone(self, space: BankCollection, count: int) -> None:
-        """Note that vectors were taken out of the collection of a space."""
+    def _note_deleted(self, space: BankCollection, count: int) -> None:
+        """Add to the count of vectors deleted from the collection of a space."""
         if count:
-            gone = {GONE: gone_from(space.collection) + count}
-            space.collection.modify(metadata=dict(space.collection.metadata) | gone)
+            field = {DELETED_FIELD: deleted_count(space.collection) + count}
+            space.collection.modify(metadata=dict(space.collection.metadata) | field)
 
     def _space(self, key: str, collection: Collection) -> BankCollection:
         return BankCollection(key, collection, self._client.batch_size)
@@ -451,7 +453,7 @@ class ServedChromaVectors(ChromaVectors):
         with self._errors(), self._lock:
             if not ids:
                 return
-            if self._on(bank_key, lambda space: self._write(space, ids, vectors)) is None:
+            if self._run(bank_key, lambda space: self._write(space, ids, vectors)) is None:
                 self._write(self._allocate(bank_key, len(ids), vectors.shape[1]), ids, vectors)
 
     def delete(self, bank_key: str, ids: Sequence[str]) -> None:
@@ -459,10 +461,10 @@ class ServedChromaVectors(ChromaVectors):
 
         def work(space: BankCollection) -> None:
             space.delete(ids)
-            self._follow(space, ())
+            self._follow_move(space, ())
 
         with self._errors(), self._lock:
-            self._on(bank_key, work)
+            self._run(bank_key, work)
 
     def query_many(
         self, bank_key: str, vectors: NDArray[np.float32], limit: int
@@ -474,13 +476,13 @@ class ServedChromaVectors(ChromaVectors):
                 return space.query(vectors, limit)
             found = space.query(vectors, limit + 1)
             if any(name == MOVED for hits in found for name, _ in hits):
-                self._spaces[bank_key] = self._own(bank_key)
+                self._spaces[bank_key] = self._own_collection(bank_key)
             return [hits[:limit] for hits in found]
 
         found = None
         with self._errors():
             if limit > 0 and len(vectors):
-                found = self._on(bank_key, search)
+                found = self._run(bank_key, search)
         if found is None or not any(found):
             self._look_again(bank_key)
         return [[] for _ in vectors] if found is None else found
@@ -491,11 +493,11 @@ class ServedChromaVectors(ChromaVectors):
         def read(space: BankCollection) -> set[str]:
             found = set(space.ids())
             if MOVED in found:
-                self._spaces[bank_key] = self._own(bank_key)
+                self._spaces[bank_key] = self._own_collection(bank_key)
             return found
 
         with self._errors():
-            found = self._on(bank_key, read)
+            found = self._run(bank_key, read)
         if not found:
             self._look_again(bank_key)
         return found or set()
@@ -537,7 +539,7 @@ class ServedChromaVectors(ChromaVectors):
             if is_shared(collection) and keys_of(collection):
                 self._client.drop(collection)
 
-    def _own_from(self) -> int:
+    def _own_threshold(self) -> int:
         return OWN_FROM
 
     def _look_again(self, key: str) -> None:
@@ -560,54 +562,54 @@ class ServedChromaVectors(ChromaVectors):
 
     def _allocate(self, key: str, count: int, dimension: int) -> BankCollection:
         """Return a collection for a space that has none."""
-        if count < self._own_from():
+        if count < self._own_threshold():
             shared = self._client.create(_shared_name(key), {DIMENSION: dimension})
             self._spaces[key] = self._space(key, shared)
         else:
-            self._spaces[key] = self._own(key)
+            self._spaces[key] = self._own_collection(key)
             if small := self._small(key):  # another process began it meanwhile
-                self._carry(small, self._spaces[key])
+                self._transfer(small, self._spaces[key])
         return self._spaces[key]
 
     def _write(
         self, space: BankCollection, ids: Sequence[str], vectors: NDArray[np.float32]
     ) -> int:
         if space.is_shared and (
-            len(ids) >= self._own_from() or space.dimension != vectors.shape[1]
+            len(ids) >= self._own_threshold() or space.dimension != vectors.shape[1]
         ):
             space = self._move_out(space)
         if not space.is_shared:
             return space.upsert(ids, vectors)
         # Between a look at what is there and the writing, another may move it.
         space.copy(ids, vectors)
-        self._follow(space, ids)
+        self._follow_move(space, ids)
         return 0
 
-    def _follow(self, space: BankCollection, written: Sequence[str]) -> None:
-        """Move a space that has grown too big to share, or go where another process moved it.
+    def _follow_move(self, space: BankCollection, written: Sequence[str]) -> None:
+        """Move a space that is too big to share, or follow it if another process moved it.
 
-        What was written is then written again there. If there is nothing else here, another
-        process may have given the space a collection before it could see what is here.
+        Rows just written are then written there too. If the shared collection has no others,
+        another process may have given the space its own one before it saw these rows.
         """
         if not space.is_shared:
             return
-        held = space.ids()
-        if MOVED in held:
-            if self._told(space):
+        names = space.ids()
+        if MOVED in names:
+            if self._wait_for_move(space):
                 space.delete(written)
-            self._spaces[space.key] = self._own(space.key)
-        elif 0 < len(held) <= len(written) and self._has_own(space.key):
-            self._spaces[space.key] = self._own(space.key)
-        elif len(held) >= self._own_from():
+            self._spaces[space.key] = self._own_collection(space.key)
+        elif 0 < len(names) <= len(written) and self._has_own_collection(space.key):
+            self._spaces[space.key] = self._own_collection(space.key)
+        elif len(names) >= self._own_threshold():
             # Twice as many: the process that began to move it was killed.
-            self._move_out(space, alone=len(held) < 2 * self._own_from())
+            self._move_out(space, alone=len(names) < 2 * self._own_threshold())
 
-    def _has_own(self, key: str) -> bool:
+    def _has_own_collection(self, key: str) -> bool:
         own = self._client.find(own_name(key))
         return own is not None and bool(keys_of(own))
 
-    def _own(self, key: str) -> BankCollection:
-        """Return the space's own collection, made and labelled if need be."""
+    def _own_collection(self, key: str) -> BankCollection:
+        """Return the space's own collection; create and label it if necessary."""
         name = own_name(key)
         own = self._client.find(name) or self._client.create(name, {LABEL + key: True})
         if not keys_of(own):  # the process that moved it was killed
@@ -615,66 +617,66 @@ class ServedChromaVectors(ChromaVectors):
         return self._space(key, own)
 
     def _move_out(self, space: BankCollection, *, alone: bool = False) -> BankCollection:
-        """Give a space its own collection; with `alone`, leave that to who has begun it.
+        """Move a space to its own collection; with `alone`, unless another process does so.
 
-        Only who made the collection, and finds nobody else moving, can tell what was taken out
-        meanwhile from what another has moved.
+        Only the process that created the collection, and sees no other moving, can tell rows
+        deleted meanwhile from rows that another process has moved.
         """
         own = self._client.begin(own_name(space.key), {_UNFINISHED: True})
         if own is None and alone:
             return space
         copied = _rows(space) if own else _NONE
         if own and copied:
-            _put(self._space(space.key, own), copied)
-        self._spaces[space.key] = self._own(space.key)
-        self._carry(space, self._spaces[space.key], copied)
+            _copy_rows(self._space(space.key, own), copied)
+        self._spaces[space.key] = self._own_collection(space.key)
+        self._transfer(space, self._spaces[space.key], copied)
         return self._spaces[space.key]
 
-    def _carry(
+    def _transfer(
         self, space: BankCollection, target: BankCollection, copied: Mapping[str, Vector] = _NONE
     ) -> None:
-        """Leave word in a shared collection where a space is, and do there what was done here.
+        """Move the rows of a space from a shared collection to its own one, and mark the move.
 
         Args:
             space: the rows in the shared collection.
             target: the space's own collection.
-            copied: rows that are in there already.
+            copied: rows that the target has already.
         """
-        alone = self._word(space) is None
-        self._leave_word(space, moved=False)
+        is_only_mover = self._move_state(space) is None
+        self._write_move_marker(space, moved=False)
         rows = _rows(space)
-        later = {
+        missing = {
             name: vector
             for name, vector in rows.items()
             if name not in copied or not np.array_equal(vector, copied[name])
         }
-        if later:
-            _put(target, later)
-        if alone and (gone := copied.keys() - rows.keys()):
-            target.delete(sorted(gone))
-        self._leave_word(space, moved=True)
+        if missing:
+            _copy_rows(target, missing)
+        if is_only_mover and (deleted_names := copied.keys() - rows.keys()):
+            target.delete(sorted(deleted_names))
+        self._write_move_marker(space, moved=True)
         if rows := _rows(space):  # those written since are in the other as well, or will be
             space.delete(list(rows))
 
-    def _leave_word(self, space: BankCollection, *, moved: bool) -> None:
+    def _write_move_marker(self, space: BankCollection, *, moved: bool) -> None:
         space.collection.upsert(
             ids=[f"{space.key}/{MOVED}"],
             embeddings=np.eye(1, space.dimension, dtype=np.float32),
             metadatas=[{LABEL: space.key, _MOVED: moved}],
         )
 
-    def _told(self, space: BankCollection) -> bool:
-        """Return True when the move that another process has begun is done; False if it is not.
+    def _wait_for_move(self, space: BankCollection) -> bool:
+        """Wait until another process has finished its move; return False on timeout.
 
-        What is changed in the other collection before that, a row that is on its way may undo.
+        Before that, a change in the new collection may be undone by a row still being moved.
         """
-        until = time.monotonic() + MOVING_SECONDS
-        while not (told := bool(self._word(space))) and time.monotonic() < until:
+        deadline = time.monotonic() + MOVING_SECONDS
+        while not (is_moved := bool(self._move_state(space))) and time.monotonic() < deadline:
             time.sleep(0.01)
-        return told
+        return is_moved
 
-    def _word(self, space: BankCollection) -> bool | None:
-        """Return True if nobody counts the rows in the shared collection any more.
+    def _move_state(self, space: BankCollection) -> bool | None:
+        """Return True if a space has moved, False if it is moving, None if it is not.
 
         None if the space has not begun to move.
         """
@@ -683,12 +685,12 @@ class ServedChromaVectors(ChromaVectors):
 
 
 def _rows(space: BankCollection) -> dict[str, Vector]:
-    """Return the rows of a space without that which says that it moved."""
+    """Return the rows of a space, without the marker of a move."""
     names, vectors = space.rows()
     return {name: row for name, row in zip(names, vectors, strict=True) if name != MOVED}
 
 
-def _put(space: BankCollection, rows: Mapping[str, Vector]) -> None:
+def _copy_rows(space: BankCollection, rows: Mapping[str, Vector]) -> None:
     space.copy(list(rows), np.stack(list(rows.values())))
 
 

@@ -78,19 +78,19 @@ def apply(given: Transaction, changes: ChangeSet) -> tuple[str, ...]:
     tx, stored = lock_and_read(given, changes.bank_id, _STORED_IDS, asked=asked)
     version, documents, memories, entities, owners = stored
     _check_unchanged(changes, documents, version)
-    gone, affected = _remove_named(
+    removed_ids, affected = _remove_named(
         tx, changes, [id for id in dict.fromkeys(changes.remove_memories) if id in {*memories}]
     )
-    check_new(tx.id, new, {*memories}.intersection(new).difference(gone))
-    _write(tx, changes, gone, affected, {id: tx.of(id) for id in entities}, dict(owners))
+    check_new(tx.id, new, {*memories}.intersection(new).difference(removed_ids))
+    _write(tx, changes, removed_ids, affected, {id: tx.of(id) for id in entities}, dict(owners))
     tx.finish()
-    return gone
+    return removed_ids
 
 
 def _write(
     tx: BankTransaction,
     changes: ChangeSet,
-    gone: Sequence[str],
+    removed_ids: Sequence[str],
     affected: set[str],
     found: Mapping[str, str],
     owners: Mapping[str, str],
@@ -100,7 +100,7 @@ def _write(
     Args:
         tx: the transaction.
         changes: the change set.
-        gone: ids of the memories that were removed.
+        removed_ids: ids of the memories that were removed.
         affected: entities to recount.
         found: id to key of those of its entities that are stored.
         owners: normalised name to the key of the entity that has it.
@@ -117,7 +117,7 @@ def _write(
     _append_sources(tx, changes.sources)
     _store_links(tx, changes.links)
     _store_notes(tx, changes)
-    _store_audit(tx, audit_of(changes, gone))
+    _store_audit(tx, audit_of(changes, removed_ids))
     _unmark(tx, changes.mark_consolidated)
     mark(tx, changes.mark_pending)
     vectors.stage(tx, changes.staged)
@@ -314,27 +314,27 @@ def _remove_named(
     return removed
 
 
-def remove(tx: BankTransaction, leaving: Sequence[str]) -> tuple[tuple[str, ...], set[str]]:
+def remove(tx: BankTransaction, ids: Sequence[str]) -> tuple[tuple[str, ...], set[str]]:
     """Remove memories (by id), and every conclusion that nothing supports then.
 
     Returns:
         The ids of all removed, and the entities to recount.
     """
-    gone: list[str] = []
+    removed_ids: list[str] = []
     affected: set[str] = set()
     chunk_keys: set[str] = set()
-    while leaving:
-        _forget_history(tx, leaving)
-        chunk_keys.update(key for (key,) in tx.gather(_STATED_IN, tx.all_of(leaving)))
-        unsourced = _withdraw(tx, set(leaving))
-        affected |= _strip(tx, leaving)
-        vectors.remove(tx, leaving)
-        tx.run_each(_UNLINK, tx.all_of(leaving))
-        _delete(tx, "Memory", leaving)
-        gone += leaving
-        leaving = unsourced
+    while ids:
+        _forget_history(tx, ids)
+        chunk_keys.update(key for (key,) in tx.gather(_STATED_IN, tx.all_of(ids)))
+        unsourced = _withdraw(tx, set(ids))
+        affected |= _strip(tx, ids)
+        vectors.remove(tx, ids)
+        tx.run_each(_UNLINK, tx.all_of(ids))
+        _delete(tx, "Memory", ids)
+        removed_ids += ids
+        ids = unsourced
     _cut_chunks(tx, sorted(chunk_keys))
-    return tuple(gone), affected
+    return tuple(removed_ids), affected
 
 
 def _cut_chunks(tx: BankTransaction, keys: Sequence[str]) -> None:
@@ -377,7 +377,7 @@ def _strip(tx: BankTransaction, ids: Sequence[str]) -> set[str]:
     return Neo4jEntities(tx).remove_mentions(keys)
 
 
-def _forget_history(tx: BankTransaction, leaving: Sequence[str]) -> None:
+def _forget_history(tx: BankTransaction, removed_ids: Sequence[str]) -> None:
     changes_of = "UNWIND $rows AS id MATCH (c:Change) WHERE c.bank = $bank AND c.memory_id = id"
 
     def cited_once(ids: Sequence[str], field: str) -> list[str]:
@@ -387,10 +387,10 @@ def _forget_history(tx: BankTransaction, leaving: Sequence[str]) -> None:
     given = tx.gather(
         "UNWIND $rows AS key MATCH (m:Memory {key: key}) WHERE NOT m.derived "
         "RETURN collect([m.id])",
-        tx.all_of(leaving),
+        tx.all_of(removed_ids),
     )
     memories, models = histories_to_forget(
-        leaving,
+        removed_ids,
         [id for (id,) in given],
         mental_models(tx),
         lambda ids: read_in(tx, CONCLUSIONS_CITING, ids),

@@ -42,10 +42,10 @@ def store(tx: BankTransaction, records: Mapping[int, MemoryRecord]) -> None:
     _queue(tx, VectorOperation.UPSERT, changed)
 
 
-def remove(tx: BankTransaction, gone: Mapping[str, int]) -> None:
+def remove(tx: BankTransaction, removed: Mapping[str, int]) -> None:
     """Remove the vectors of memories (id to key), and queue their removal from the index."""
-    tx.delete_of(gone.values(), "vectors", "staged")
-    _queue(tx, VectorOperation.DELETE, gone)
+    tx.delete_of(removed.values(), "vectors", "staged")
+    _queue(tx, VectorOperation.DELETE, removed)
 
 
 def drop(tx: BankTransaction) -> None:

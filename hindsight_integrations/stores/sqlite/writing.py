@@ -66,12 +66,12 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     """Apply a change set; return the ids of the memories removed. See `GraphStore.apply`."""
     tx = find_bank(cursor, changes.bank_id)
     _check_unchanged(tx, changes)
-    gone, affected = _remove_named(tx, changes)
+    removed_ids, affected = _remove_named(tx, changes)
     _store_documents(tx, changes.documents)
     _store_chunks(tx, changes.chunks)
     entities = SqliteEntities(tx)
     entity_keys = entities.resolve(changes)
-    entities.set_names({entity_keys[each.entity_id]: names_of(each) for each in changes.names})
+    entities.set_names({entity_keys[names.entity_id]: names_of(names) for names in changes.names})
     for edit in changes.entity_edits:
         entities.edit(edit)
     _add(tx, changes.memories, entity_keys)
@@ -79,7 +79,7 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     _append_sources(tx, changes.sources)
     _store_links(tx, changes.links)
     _store_notes(tx, changes)
-    _store_audit(tx, audit_of(changes, gone))
+    _store_audit(tx, audit_of(changes, removed_ids))
     _unmark(tx, tx.memory_keys(changes.mark_consolidated).values())
     _mark(tx, tx.memory_keys(changes.mark_pending).values())
     vectors.stage(tx, changes.staged)
@@ -89,11 +89,11 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
         entities.recount(affected)
     if changes.raises_version:
         raise_version(tx)
-    return gone
+    return removed_ids
 
 
 def forgets(cursor: sqlite3.Cursor, changes: ChangeSet) -> bool:
-    """Return True if a change set, not applied yet, takes away text that is to be kept nowhere.
+    """Return True if a change set, before it is applied, removes text that must not be kept.
 
     The earlier text of a replaced memory or mental model is no such: its history keeps it.
     """
@@ -225,38 +225,38 @@ def _remove_named(tx: BankTransaction, changes: ChangeSet) -> tuple[tuple[str, .
     return removed
 
 
-def remove(tx: BankTransaction, leaving: dict[str, int]) -> tuple[tuple[str, ...], set[int]]:
-    """Remove memories (id to key), and every conclusion that nothing supports then.
+def remove(tx: BankTransaction, removed: dict[str, int]) -> tuple[tuple[str, ...], set[int]]:
+    """Remove memories (id to key), and every conclusion that loses all support.
 
     Returns:
         The ids of all removed, and the entities to recount.
     """
-    gone: list[str] = []
+    removed_ids: list[str] = []
     affected: set[int] = set()
     chunk_ids: set[str] = set()
-    while leaving:
-        _forget_history(tx, leaving)
-        chunk_ids |= _stated_in(tx, leaving.values())
-        gone += leaving
-        affected |= _strip(tx, leaving.values())
-        vectors.remove(tx, leaving)
-        tx.delete_of(leaving.values(), "waiting")
+    while removed:
+        _forget_history(tx, removed)
+        chunk_ids |= _stated_in(tx, removed.values())
+        removed_ids += removed
+        affected |= _strip(tx, removed.values())
+        vectors.remove(tx, removed)
+        tx.delete_of(removed.values(), "waiting")
         for table, column in (("links", "source"), ("links", "target"), ("memories", "key")):
-            chosen = (key_list(leaving.values()),)
+            chosen = (key_list(removed.values()),)
             tx.execute(f"DELETE FROM {table} WHERE {column} {IN_KEYS}", chosen)
-        leaving = withdraw(tx, leaving.values())
+        removed = withdraw(tx, removed.values())
     _cut_chunks(tx, chunk_ids)
-    return tuple(gone), affected
+    return tuple(removed_ids), affected
 
 
 def _stated_in(tx: BankTransaction, keys: Iterable[int]) -> set[str]:
-    """Return the ids of the chunks that memories were stated in."""
+    """Return the ids of the chunks that are sources of memories."""
     sql = f"SELECT DISTINCT chunk_id FROM sources WHERE unit {IN_KEYS} AND chunk_id IS NOT NULL"
     return {id for (id,) in tx.execute(sql, (key_list(keys),))}
 
 
 def _cut_chunks(tx: BankTransaction, ids: Iterable[str]) -> None:
-    """Leave of chunks only the texts of the memories that are stated in them."""
+    """Reduce chunks to the texts of the memories still stated in them."""
     for id in sorted(ids):
         texts = tx.execute(
             "SELECT text FROM contents WHERE unit IN (SELECT unit FROM sources "
@@ -267,21 +267,21 @@ def _cut_chunks(tx: BankTransaction, ids: Iterable[str]) -> None:
         tx.execute("UPDATE chunks SET text = ? WHERE bank = ? AND id = ?", (left, tx.no, id))
 
 
-def withdraw(tx: BankTransaction, lost: Iterable[int]) -> dict[str, int]:
+def withdraw(tx: BankTransaction, removed_keys: Iterable[int]) -> dict[str, int]:
     """Remove memories from the evidence of conclusions, which become pending consolidation.
 
     Returns:
         The conclusions (id to key) that nothing supports any more; they are to be removed.
     """
     sql = f"DELETE FROM sources WHERE evidence {IN_KEYS} RETURNING unit"
-    touched = {unit for (unit,) in tx.execute(sql, (key_list(lost),))}
-    supported = _renumber_sources(tx, touched)
-    _mark(tx, (key for key, still in supported.items() if still))
-    return tx.memory_ids((key for key, still in supported.items() if not still))
+    conclusion_keys = {unit for (unit,) in tx.execute(sql, (key_list(removed_keys),))}
+    supported = _renumber_sources(tx, conclusion_keys)
+    _mark(tx, (key for key, is_supported in supported.items() if is_supported))
+    return tx.memory_ids((key for key, is_supported in supported.items() if not is_supported))
 
 
 def _strip(tx: BankTransaction, keys: Iterable[int]) -> set[int]:
-    """Remove all that belongs to memories besides their own rows and vectors.
+    """Remove all rows that belong to memories, except their own and their vectors.
 
     Returns:
         The entities to recount.
@@ -293,7 +293,7 @@ def _strip(tx: BankTransaction, keys: Iterable[int]) -> set[int]:
     return affected
 
 
-def _forget_history(tx: BankTransaction, leaving: Mapping[str, int]) -> None:
+def _forget_history(tx: BankTransaction, removed: Mapping[str, int]) -> None:
     def cited_once(ids: Sequence[str], field: str) -> list[str]:
         sql = (
             "SELECT old FROM history "
@@ -303,8 +303,8 @@ def _forget_history(tx: BankTransaction, leaving: Mapping[str, int]) -> None:
 
     sql = f"SELECT id FROM memories WHERE key {IN_KEYS} AND NOT derived"
     memories, models = histories_to_forget(
-        leaving,
-        [id for (id,) in tx.execute(sql, (key_list(leaving.values()),))],
+        removed,
+        [id for (id,) in tx.execute(sql, (key_list(removed.values()),))],
         mental_models(tx),
         lambda ids: conclusions_citing(tx, ids),
         cited_once,
