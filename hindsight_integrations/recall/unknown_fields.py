@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from hindsight_integrations.models import Entity, Memory
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.recall.arms.entity import entities_called
+from hindsight_integrations.recall.arms.entity import entities_by_reference
 from hindsight_integrations.stores.base import EVERYTHING, GraphStore, MemoryFilter
 from hindsight_integrations.stores.conditions import OWN_FIELDS, Condition, needed_fields
 
@@ -64,7 +64,7 @@ def notes_on_entities(
     norms = {entity_norm(name) for entity in found for name in (entity.name, *entity.aliases)}
     unknown = [name for name in names if name not in ids and entity_norm(name) not in norms]
     if unknown:
-        known = {name for id in bank_ids for name in entities_called(graph, id, unknown)}
+        known = {name for id in bank_ids for name in entities_by_reference(graph, id, unknown)}
         unknown = [name for name in unknown if name not in known]
     if not unknown or all(
         not graph.list_memories(id, EVERYTHING, limit=1).items for id in bank_ids
