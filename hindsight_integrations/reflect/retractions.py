@@ -17,6 +17,7 @@ _DENIAL = regex.compile(
     _FLAGS,
 )
 _WITHIN = regex.compile(_PATTERNS["within"], _FLAGS)
+_CORRECTION = regex.compile(_PATTERNS["corrections"], _FLAGS)
 _NEXT = 400
 """Most characters read of what follows a statement."""
 
@@ -48,3 +49,15 @@ def retraction_in(following: str) -> str:
     """Return the first sentence of a text if it takes back what stands before; empty if not."""
     found = sentences(following[:_NEXT].lstrip(" .!?…,;:)\"'”’\n"))
     return found[0] if found and is_retraction(found[0]) else ""
+
+
+def correction_in(following: str) -> str:
+    """Return the first sentence of the next message if it corrects this one; empty if not.
+
+    "No wait, Tuesday the 13th." corrects what the same writer has just said.
+    """
+    found = sentences(following[:_NEXT])
+    if not found:
+        return ""
+    corrects = is_retraction(found[0]) or _CORRECTION.match(found[0]) is not None
+    return found[0] if corrects else ""

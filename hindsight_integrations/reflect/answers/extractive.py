@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from hindsight_integrations.models import Memory, MemoryType, MentalModel, ModelUsage
 from hindsight_integrations.nlp.bm25 import lexemes
@@ -19,7 +19,7 @@ from hindsight_integrations.nlp.time import TimeSpan, parse_query
 from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.recall.arms.temporal import in_bank
 from hindsight_integrations.recall.dependencies import RecallDependencies
-from hindsight_integrations.recall.request import RecallRequest
+from hindsight_integrations.recall.request import RecallRequest, conditions
 from hindsight_integrations.reflect.answers.matching import Match
 from hindsight_integrations.reflect.answers.questions import WORDS, Asked, Query, read_question
 from hindsight_integrations.reflect.answers.reasons import reasons
@@ -33,11 +33,15 @@ from hindsight_integrations.reflect.changes.currency import (
 )
 from hindsight_integrations.reflect.context import set_out, when
 from hindsight_integrations.reflect.other_languages import content_of, stating
-from hindsight_integrations.reflect.retractions import retraction_after, retracts_itself
+from hindsight_integrations.reflect.retractions import (
+    correction_in,
+    retraction_after,
+    retracts_itself,
+)
 from hindsight_integrations.reflect.search import SearchResult, find_memories, find_models
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.results import NOTHING_KNOWN, Context, ContextItem, Reflection
-from hindsight_integrations.stores.base import StoredBank
+from hindsight_integrations.stores.base import GraphStore, MemoryFilter, StoredBank
 from hindsight_integrations.timespan import day_text
 
 LONGEST_LIST = 10
@@ -45,6 +49,9 @@ LONGEST_LIST = 10
 
 _CHANGE = WORDS["replacing"] | WORDS["changing"] | WORDS["moving"]
 """Words of what is no longer as it was."""
+
+SOON = timedelta(days=2)
+"""Time within which somebody's next message may correct the one before."""
 
 MOST_HINTS = 2
 """Most statements quoted beside an answer since they hint that it is no longer so."""
@@ -106,7 +113,8 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
     if windows and query.light in WORDS["happening"]:
         query = replace(query, asked=Asked.EVENTS)
     query = replace(query, asker=_asker(context))
-    found = _current(_answers(context, query, windows), query, context)
+    answers = [_corrected(deps.graph, one) for one in _answers(context, query, windows)]
+    found = _current(answers, query, context)
     found = _with_hints(found, query, context)
     if query.asked is Asked.WHY:
         text, sources = _with_causes(deps, bank, request, context, query, found)
@@ -219,12 +227,30 @@ def _answers(context: Context, query: Query, windows: Sequence[TimeSpan]) -> lis
     return list(found.values())
 
 
+def _corrected(graph: GraphStore, one: _Found) -> _Found:
+    """Return a statement with the next message of its speaker, if that corrects it."""
+    memory = one.statement.memory
+    if one.denial or memory.speaker is None:
+        return one
+    soon = {
+        "$and": [
+            {"speaker": memory.speaker},
+            {"mentioned_at": {"$gt": memory.mentioned_at}},
+            {"mentioned_at": {"$lte": memory.mentioned_at + SOON}},
+        ]
+    }
+    filter = MemoryFilter(now=None, where=conditions(soon))
+    page = graph.list_memories(memory.bank_id, filter, limit=LONGEST_LIST)
+    following = min(page.items, key=lambda one: one.mentioned_at, default=None)
+    return replace(one, denial=correction_in(following.text)) if following else one
+
+
 def _is_outdated(statement: Statement, item: ContextItem, context: Context) -> bool:
     """Return True if newer memories contradict the statement, not another one of its memory."""
     if not item.stale or isinstance(item.source, MentalModel):
         return item.stale
-    memory, facts = item.source, list(_facts(context))
-    return statement.text in contradicted_statements(memory, facts, [statement.text])
+    memory, facts, own = item.source, list(_facts(context)), statement.own_text
+    return own in contradicted_statements(memory, facts, [own])
 
 
 def _facts(context: Context) -> Iterator[Memory]:
@@ -272,6 +298,7 @@ def _current(found: Sequence[_Found], query: Query, context: Context) -> list[_F
         former = [one for one in found if one not in lasting or one.match.is_former()]
         found = [one for one in former if last and one.said_at <= last]
     elif not query.past:
+        found = [one for one in found if one.match.of_kind()] or found
         current = [one for one in found if not one.outdated]
         found = current or _instead(found, query, context) or found
         found = _in_other_role(found, query, context) or _since_last_change(found)
@@ -284,7 +311,7 @@ def _instead(found: Sequence[_Found], query: Query, context: Context) -> list[_F
     facts = {item.id: item for item in context.items if isinstance(item.source, Memory)}
     news: dict[str, _Found] = {}
     for one in found:
-        older = replace(one.statement.memory, text=one.statement.text)
+        older = replace(one.statement.memory, text=one.statement.own_text)
         ended = one.match.verdict() is True
         for newer in _newer(one, older, context):
             for statement in statements(newer):
@@ -313,16 +340,16 @@ def _with_hints(found: list[_Found], query: Query, context: Context) -> list[_Fo
         return found
     texts = {one.statement.text for one in found}
     items = {item.id: item for item in context.items if isinstance(item.source, Memory)}
-    hints = [
-        _Found(statement, match, items[memory.id], hint=True)
+    hints = {
+        text_fingerprint(statement.text): _Found(statement, match, items[memory.id], hint=True)
         for memory in _facts(context)
         for statement in statements(memory)
         if statement.text not in texts and all(_is_later(statement, one) for one in found)
         for match in (Match(statement, query),)
         if any(match.may_end(one.statement.sentence) for one in found)
-    ]
-    hints.sort(key=lambda one: one.said_at, reverse=True)
-    return [*hints[:MOST_HINTS], *found]
+    }
+    latest = sorted(hints.values(), key=lambda one: one.said_at, reverse=True)
+    return [*latest[:MOST_HINTS], *found]
 
 
 def _is_later(statement: Statement, one: _Found) -> bool:
@@ -395,7 +422,9 @@ def _text(query: Query, found: Sequence[_Found], context: Context, asked_at: dat
     if query.asked is Asked.EVENTS:
         return _dated((one.match.event_time(), quoted) for one, quoted in lines)
     if query.asked is Asked.WHEN:
-        return _dated((None if one.hint else one.match.time(), quoted) for one, quoted in lines)
+        return _dated(
+            (None if one.hint or one.denial else one.match.time(), quoted) for one, quoted in lines
+        )
     if not found:
         return ""
     lead = _lead(query, found, context)

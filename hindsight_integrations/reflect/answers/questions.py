@@ -175,7 +175,8 @@ class Query:
         """True if what is asked for is commonly one, so that a newer one replaces it."""
         named = self.asked in (Asked.WHO, Asked.WHAT) and self.light == "be"
         value = self.asked is Asked.WHO or not self.preposition
-        return self.asked in _OF_ONE or (named and value)
+        held = self.asked is Asked.WHO and self.action in WORDS["held_by_one"]
+        return self.asked in _OF_ONE or (named and value) or held
 
     @property
     def is_of_stay(self) -> bool:

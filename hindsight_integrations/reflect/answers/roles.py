@@ -13,6 +13,7 @@ from hindsight_integrations.reflect.answers.factual import (
     has_arrived,
     has_left,
     is_modifier,
+    is_rumoured,
     is_supposed,
     is_told,
 )
@@ -107,7 +108,8 @@ class RoleMatch(TermMatch):
         """Return True if a verb says what is so; or, asked if something is, what may not be."""
         query, word = self._query, self._words[index]
         if query.asked in _OF_ANY or (query.asked is Asked.HOW and word.dep == "advcl"):
-            return not is_modifier(self._sentence, index)
+            rumoured = query.asked is Asked.WHETHER and is_rumoured(self._sentence, index)
+            return not rumoured and not is_modifier(self._sentence, index)
         planned = query.future or (query.asked is Asked.WHEN and not query.past)
         return is_told(self._sentence, index, planned, query.past)
 
