@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from heapq import nlargest
-from itertools import groupby, zip_longest
+from itertools import groupby, pairwise, zip_longest
 
 from hindsight_integrations import display, validation
 from hindsight_integrations.models import Entity, Memory
@@ -32,8 +32,9 @@ from hindsight_integrations.reflect.changes.contradictions import (
 )
 from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
 from hindsight_integrations.reflect.changes.model import DatedStatement
-from hindsight_integrations.reflect.profile_endings import may_be_over
+from hindsight_integrations.reflect.profile_endings import has_moved, may_be_over
 from hindsight_integrations.reflect.profile_reader import ProfileReader, ProfileSection, Reading
+from hindsight_integrations.reflect.retractions import correction_in
 from hindsight_integrations.reflect.topics import statements
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.retain.speakers import is_agent
@@ -45,6 +46,9 @@ PROFILE_TOKENS = 512
 
 CURRENT = timedelta(days=30)
 """Time for which what somebody is busy with counts as current."""
+
+SOON = timedelta(days=2)
+"""Time within which somebody's next message may correct the one before."""
 
 MOST_MEMORIES = 2000
 """Newest memories that a profile is read from: parsing one takes milliseconds the first time."""
@@ -231,7 +235,10 @@ def _lines(
     """Return the lines of a profile, by section and newest first."""
     trusted = [m for m in memories if m.is_trusted and not is_agent(m.speaker, agent, ())]
     certain = names - _shared(trusted, names)
-    told = [one for memory in trusted for one in _told(memory, certain)]
+    corrected = _corrected(trusted)
+    told = [
+        one for memory in trusted if memory.id not in corrected for one in _told(memory, certain)
+    ]
     told.sort(key=lambda one: one.statement.at, reverse=True)
     lines: dict[str, ProfileLine] = {}
     later: list[Reading] = []
@@ -250,6 +257,19 @@ def _lines(
         if sections and not changed:
             lines[said] = _line(one, min(sections, key=_ORDER.index))
     return sorted(lines.values(), key=lambda line: _ORDER.index(line.section))
+
+
+def _corrected(memories: Iterable[Memory]) -> frozenset[str]:
+    """Return the ids of messages that the next one of the same speaker corrects."""
+    spoken = [memory for memory in memories if memory.speaker is not None]
+    spoken.sort(key=lambda memory: (memory.speaker or "", memory.mentioned_at))
+    return frozenset(
+        message.id
+        for message, following in pairwise(spoken)
+        if message.speaker == following.speaker
+        and following.mentioned_at - message.mentioned_at <= SOON
+        and correction_in(following.text)
+    )
 
 
 def _line(one: _Told, section: ProfileSection) -> ProfileLine:
@@ -297,8 +317,21 @@ def _may_be_over(one: _Told, later: Sequence[_Told], names: Set[str]) -> bool:
     text = bare_sentence(one.statement.text)
     return bool(slots) and any(
         newer.statement.at > one.statement.at
-        and may_be_over(text, slots, bare_sentence(newer.statement.text), names)
+        and (
+            may_be_over(text, slots, bare_sentence(newer.statement.text), names)
+            or ("residence" in slots and _has_moved(newer, names))
+        )
         for newer in later
+    )
+
+
+def _has_moved(said: _Told, names: Set[str]) -> bool:
+    """Return True if a statement says that the person moved for good, wherever to."""
+    text, memory = said.statement.text, said.statement.memory
+    return (
+        has_moved(bare_sentence(text), names)
+        and is_lasting_change(text, memory.speaker)
+        and not is_of_past_year(text, said.statement.at)
     )
 
 

@@ -22,6 +22,7 @@ _ACTS = ("VBD", "VBN", "VBG")
 _WAYS = frozenset("at in on with by without".split())
 _LIGHT = frozenset("be 'm 's 're have do get go".split())
 _AT_WORK = frozenset({"employment", "role"})
+_MOVING = word_sets("changes")["relocating"]
 _COUPLES = frozenset(lexemes("engaged married"))
 _EXPECTING = frozenset(lexemes("pregnant"))
 _BORN = re.compile(
@@ -61,6 +62,20 @@ def may_be_over(older: str, slots: Set[str], newer: str, names: Set[str]) -> boo
     parted = cue.lemma in _WORDS["parting"] and bool(terms & _COUPLES)
     at_work = cue.lemma in _WORDS["leaving_work"] and not _AT_WORK.isdisjoint(slots)
     return (parted or at_work) and _is_of_nothing_else(sentence, cue, names)
+
+
+def has_moved(text: str, names: Set[str]) -> bool:
+    """Return True if a sentence says that the person moved, wherever to: "moved in with Ana"."""
+    sentence = parse(text)
+    return any(
+        word.lemma in _MOVING
+        and word.tag in ("VBD", "VBN")
+        and sentence.child(word, "dobj", "neg", "auxpass") is None
+        and (by := sentence.child(word, "nsubj")) is not None
+        and any(_is_person(part, names) for part in sentence.subtree(by))
+        and not any(part.dep == "poss" for part in sentence.children(by))
+        for word in sentence.words
+    )
 
 
 def _is_done(sentence: Sentence, cue: Word) -> bool:
