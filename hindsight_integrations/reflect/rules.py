@@ -23,6 +23,7 @@ from hindsight_integrations.reflect.changes.contradictions import (
     dated_statements,
     ends,
     may_change,
+    resumes,
 )
 from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.dependencies import Cluster, Draft, Evidence, Proposals, Removal
@@ -167,6 +168,8 @@ class _Assignment:
                 drafts.append(self._draft(quoted, held))
             elif self._is_contested(quoted) and _is_by_rule(held):
                 removals.append(Removal(held.id, "A later memory says that this has ended."))
+            elif any(map(self._is_resumed, quoted)) and _is_by_rule(held):
+                removals.append(Removal(held.id, "A later memory says that this is so again."))
         return Proposals(tuple(drafts), tuple(removals))
 
     def _quoted(self, conclusion: Memory) -> list[DatedStatement]:
@@ -200,13 +203,21 @@ class _Assignment:
         ties: dict[int, list[DatedStatement]] = {}
         for newer in self._said:
             for older in self._said if may_change(newer) else ():
-                if (shift := self._shift(older, newer)) is not None:
+                shift = self._shift(older, newer)
+                if shift is not None and not (shift.after is None and self._is_resumed(newer)):
                     for one in (older, *self._repeating(older, newer, shift)):
                         ties.setdefault(id(one), []).append(newer)
                         ties.setdefault(id(newer), []).append(one)
         tied = [statement for statement in self._said if id(statement) in ties]
         groups = (_one_per_memory(group) for group in _components(tied, ties))
         return [group for group in groups if len(group) > 1 and self._is_new(group)]
+
+    def _is_resumed(self, ended: DatedStatement) -> bool:
+        """Return True if a later statement says that what has ended is so again."""
+        return any(
+            later.memory.scope == ended.memory.scope and resumes(later, ended)
+            for later in self._all
+        )
 
     def _repeating(
         self, older: DatedStatement, newer: DatedStatement, shift: ValueChange
@@ -236,12 +247,13 @@ class _Assignment:
             for (_, key), group in among.items()
             for one in _of_one_thing(key, group)
         )
-        return [
-            group
+        found = [
+            (key, group)
             for key, group in groups
             if self._is_worth_telling(key, group)
             and not any({one.memory.id for one in group} <= ids for ids in told)
         ]
+        return [group for key, group in found if not _is_part_of_another(key, group, found)]
 
     def _is_worth_telling(self, key: str, group: Sequence[DatedStatement]) -> bool:
         topics = [statement.statement.topics[key] for statement in group]
@@ -293,6 +305,17 @@ class _Assignment:
             rewrites=rewritten.id if rewritten else None,
             earlier=composed.earlier,
         )
+
+
+def _is_part_of_another(
+    key: str, group: Sequence[DatedStatement], groups: Iterable[tuple[str, list[DatedStatement]]]
+) -> bool:
+    """Return True if another group has the same thing, all these statements, and further ones."""
+    own, terms = {id(one) for one in group}, group[0].statement.topics[key].terms
+    return any(
+        own < {id(one) for one in other} and other[0].statement.topics[named].terms == terms
+        for named, other in groups
+    )
 
 
 def _says_more(key: str, group: Sequence[DatedStatement]) -> bool:
