@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple
 
 from hindsight_integrations.errors import StoreError
 from hindsight_integrations.models import Bank, Memory, MemoryType, utc_now
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.sentences import sentences
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.sentences import parse, sentences
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.pipeline import recall
@@ -122,6 +124,8 @@ class OpinionRules:
         agreeing = [sign == favourable for sign in signs]
         if not any(agreeing):
             return _withdrawn(cluster)
+        if held is None and 2 * sum(agreeing) <= len(agreeing):
+            return Proposals()  # who is for it and who is against it are as many
         text = _text(cluster.subject, judged, favourable=favourable)
         evidence = tuple(
             Evidence(each.memory.id, quote(each.text, None), supports)
@@ -144,6 +148,10 @@ def _withdrawn(cluster: Cluster) -> Proposals:
 def _on_topic(topic: frozenset[str], terms: Iterable[str]) -> bool:
     """Return True if the terms share most of the words of the topic."""
     return 2 * len(topic.intersection(terms)) >= max(1, len(topic))
+
+
+_RENEWING = word_sets("stance")["renewing"]
+_NOT_DONE = frozenset("will would could should must may might want need refuse promise".split())
 
 
 class _Judged(NamedTuple):
@@ -174,7 +182,24 @@ def _judged(cluster: Cluster) -> list[_Judged]:
         if len({each.judgement.sign for each in judged}) == 1:
             found.append(judged[0])
     found.sort(key=lambda each: (each.memory.mentioned_at, each.memory.id))
+    last = max(_renewals(cluster), default=None)
+    found = [each for each in found if last is None or each.memory.mentioned_at >= last]
     return found[-MOST_EVIDENCE:]
+
+
+def _renewals(cluster: Cluster) -> Iterator[datetime]:
+    """Yield when memories say that the topic was replaced, mended or made anew, or is no more.
+
+    What was thought of the old pump is no opinion of the new one.
+    """
+    terms = frozenset(lexemes(cluster.subject))
+    for memory in cluster.memories:
+        for sentence in sentences(memory.text):
+            words = parse(sentence).words
+            told = {form for word in words if word.is_verb for form in (word.lemma, word.lower)}
+            done = any(word.tag in ("VBD", "VBN") and word.lemma in _RENEWING for word in words)
+            if terms <= frozenset(lexemes(sentence)) and done and not told & _NOT_DONE:
+                yield memory.mentioned_at
 
 
 def _text(topic: str, judged: Sequence[_Judged], *, favourable: bool) -> str:
