@@ -422,8 +422,9 @@ def _text(query: Query, found: Sequence[_Found], context: Context, asked_at: dat
     if query.asked is Asked.EVENTS:
         return _dated((one.match.event_time(), quoted) for one, quoted in lines)
     if query.asked is Asked.WHEN:
+        hinted = any(one.hint for one in found)
         return _dated(
-            (None if one.hint or one.denial else one.match.time(), quoted) for one, quoted in lines
+            (None if hinted or one.denial else one.match.time(), quoted) for one, quoted in lines
         )
     if not found:
         return ""

@@ -154,6 +154,9 @@ def is_rumoured(sentence: Sentence, index: int) -> bool:
     if word.dep == "ccomp" and sentence.words[word.head].lemma in _WORDS["unreal"]:
         return True
     by = {sentence.words[i].lower for i in sentence.children(word.head, "nsubj")}
+    says = sentence.words[word.head].lemma in _WORDS["saying"]
+    if word.dep == "ccomp" and says and by == {"i"} and _is_denied(sentence, word.head):
+        return True  # "I'm not saying that he drinks"
     knows = sentence.words[word.head].lemma in _WORDS["knowing"]
     return word.dep == "ccomp" and knows and bool(by) and by <= _WORDS["nobody_known"]
 

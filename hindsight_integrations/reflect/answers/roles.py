@@ -387,14 +387,17 @@ class RoleMatch(TermMatch):
 
     def _light_fits(self) -> bool:
         """Return True for a question without a verb of content, if the sentence denies nothing."""
+        subject, asked = self._query.subject, self._query.asked
+        exact = asked in (Asked.WHETHER, Asked.EXTENT) and self._query.light == "be"
         if self._is_denied_here():
-            return self._query.asked is Asked.WHETHER or self._query.denied
+            if asked is not Asked.WHETHER or not exact or subject is None:
+                return asked is Asked.WHETHER or self._query.denied
+            own = self._at.get(subject.text, set())  # not the "him" of "his wife cannot lift him"
+            return any(self.agents(i) & own for i in range(len(self._words)))
         if self._query.denied:
             return False
         if self._receivers() or self._holders() or self.of_kind() or self._takers():
             return True
-        subject, asked = self._query.subject, self._query.asked
-        exact = asked in (Asked.WHETHER, Asked.EXTENT) and self._query.light == "be"
         if exact and subject is not None:
             own = self._at.get(subject.text, set())
             is_so = (i for i, w in enumerate(self._words) if w.lemma == "be" or self._turns(i))

@@ -32,7 +32,7 @@ _LIKING, _DISLIKING = (
     for name in ("liking", "disliking")
 )
 _HINTS = word_sets("endings_hinted")
-_PLACING = frozenset({"in", "on", "at"})
+_PLACING = frozenset({"in", "on", "at", "out"})
 _EVER_SINCE = frozenset({"since", "always", "for"})
 _TENSES = {
     "will": "future", "wo": "future", "'ll": "future", "’ll": "future", "shall": "future",
@@ -131,6 +131,8 @@ class VerdictMatch(CauseMatch):
         kinds |= kind_nouns("work")
         if self._words[cue].lemma in _HINTS["leaving_work"] and self._is_private(told):
             return False
+        if people - own and all(self._words[i].dep == "poss" for i in near & own):
+            return False  # "after his father died"
         return bool(near & own) and all(self._words[i].lemma in kinds for i in things - own)
 
     def _is_only_part(self, word: Word, told: Sentence) -> bool:
@@ -156,6 +158,8 @@ class VerdictMatch(CauseMatch):
             things = {i for i in self._near(verb) if self._is_thing(self._words[i])}
             named = any(known & set(lexemes(self._words[i].text)) for i in things)
             return named or not known.isdisjoint(lexemes(self._words[verb].lemma))
+        if word.lemma in _HINTS["passing_on"] and self._is_of_its_own(cue, told):
+            return False
         if word.lemma in _HINTS["parting_from"]:
             agents = [
                 i
@@ -165,21 +169,49 @@ class VerdictMatch(CauseMatch):
             return not agents or any(known & set(lexemes(self._words[i].text)) for i in agents)
         return True
 
+    def _is_of_its_own(self, cue: int, told: Sentence) -> bool:
+        """Return True for "the map shows an island" if somebody stole the map."""
+        things = {stem for i in self.patients(cue) for stem in lexemes(self._words[i].text)}
+        return any(
+            told.words[root].lemma not in _HINTS["light"]
+            and told.words[root].lemma not in WORDS["lying"]
+            and things.intersection(
+                stem
+                for i in told.children(root, "nsubj")
+                if not is_person(told.words[i])
+                for stem in lexemes(told.words[i].text)
+            )
+            for root in told.roots()
+        )
+
     def _parts_from(self, told: Sentence) -> bool:
         """Return True for "switched from X to Y", where the other sentence tells of X."""
         named = {
-            stem for w in told.words if w.is_noun and not is_person(w) for stem in lexemes(w.text)
+            stem
+            for word in told.words
+            if (word.is_noun or word.tag == "CD") and not is_person(word)
+            for stem in lexemes(word.text)
         }
         return any(
-            self._words[way].lemma == "from"
-            and self._words[self._words[way].head].lemma in WORDS["changing"]
-            and self.is_told(self._words[way].head)
+            word.lemma == "from"
+            and self._shifts(way)
             and any(
                 named & set(lexemes(self._words[i].text))
                 for i in self._sentence.children(way, "pobj")
             )
-            for way in range(len(self._words))
+            for way, word in enumerate(self._words)
         )
+
+    def _shifts(self, way: int) -> bool:
+        """Return True for the "from" of "switched from" and "was put off from X to Y"."""
+        verb = next((i for i in self._upward(way) if self._words[i].is_verb), None)
+        if verb is None or not self.is_told(verb):
+            return False
+        to = any(word.lower in ("to", "into") for word in self._words[way + 1 : way + 6])
+        past = self._words[verb].tag in ("VBD", "VBN")
+        changes = self._words[verb].lemma in WORDS["changing"]
+        numbers = any(self._words[i].tag == "CD" for i in self._sentence.children(way, "pobj"))
+        return changes or (to and past and numbers)
 
     def _is_otherwise(self, told: Sentence) -> bool:
         """Return True for "is home again" and "has been stable", of what was "in hospital", "down".
@@ -188,16 +220,32 @@ class VerdictMatch(CauseMatch):
         """
         subject = self._query.subject
         own = self._positions(subject) if subject is not None else set()
-        if self._query.light != "be" or not any(_is_passing(told, i) for i in told.roots()):
+        state = self._query.light == "be" or self._query.passive
+        if not state or not any(
+            _is_passing(told, i) for i, word in enumerate(told.words) if word.is_verb
+        ):
             return False
         return any(
-            bool(self.agents(i) & own)
-            and self._words[i].lemma == "be"
-            and self.tense(i) in ("present", "perfect")
-            and (stated := _states(self._sentence, i))
-            and self._known(told).isdisjoint(lexemes(" ".join(self._words[j].text for j in stated)))
+            self._is_in_new_state(i, own, told) or self._is_restored(i, own)
             for i in self._sentence.roots()
         )
+
+    def _is_in_new_state(self, verb: int, own: Set[int], told: Sentence) -> bool:
+        """Return True for "is home", if the other sentence has no such word."""
+        if self._words[verb].lemma != "be" or not self.agents(verb) & own:
+            return False
+        stated = [self._words[i] for i in _states(self._sentence, verb)]
+        if self.tense(verb) not in ("present", "perfect") or not stated:
+            return False
+        known = self._known(told)
+        where = [word for word in stated if _tells_where(word)] or stated
+        return known.isdisjoint(lexemes(" ".join(word.text for word in where)))
+
+    def _is_restored(self, verb: int, own: Set[int]) -> bool:
+        """Return True for "was repaired", "has reopened"."""
+        done = self._words[verb].tag in ("VBD", "VBN") and not self._sentence.children(verb, "neg")
+        of_it = (self.agents(verb) | self.patients(verb)) & own
+        return self._words[verb].lemma in _HINTS["restoring"] and done and bool(of_it)
 
     def _known(self, told: Sentence) -> frozenset[str]:
         """Return the lexemes of another sentence and of the question."""
@@ -460,5 +508,6 @@ def _tells_where(word: Word) -> bool:
 def _is_passing(sentence: Sentence, verb: int) -> bool:
     """Return True for "is in hospital", "is down": so for a while."""
     adjectives = (sentence.words[i] for i in sentence.children(verb, "acomp"))
+    participle = _tells_where(sentence.words[verb])  # "is closed"
     placed = bool(_places(sentence, verb)) or any(map(_tells_where, adjectives))
-    return sentence.words[verb].lemma == "be" and placed
+    return participle or (sentence.words[verb].lemma == "be" and placed)
