@@ -39,7 +39,7 @@ from hindsight_integrations.reflect.dependencies import (
     Removal,
 )
 from hindsight_integrations.reflect.observation_text import day, quote, voice
-from hindsight_integrations.reflect.retractions import retraction_after, retracts_itself
+from hindsight_integrations.reflect.retractions import recants, retraction_after, retracts_itself
 from hindsight_integrations.reflect.scoring import UNDECIDED, belief
 from hindsight_integrations.reflect.stance import Stance, judgement
 from hindsight_integrations.stores.base import (
@@ -198,7 +198,8 @@ def _renewals(cluster: Cluster) -> Iterator[datetime]:
             words = parse(sentence).words
             told = {form for word in words if word.is_verb for form in (word.lemma, word.lower)}
             done = any(word.tag in ("VBD", "VBN") and word.lemma in _RENEWING for word in words)
-            if terms <= frozenset(lexemes(sentence)) and done and not told & _NOT_DONE:
+            renewed = done and not told & _NOT_DONE
+            if terms <= frozenset(lexemes(sentence)) and (renewed or recants(sentence)):
                 yield memory.mentioned_at
 
 

@@ -34,7 +34,7 @@ from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_
 from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.profile_endings import has_moved, may_be_over
 from hindsight_integrations.reflect.profile_reader import ProfileReader, ProfileSection, Reading
-from hindsight_integrations.reflect.retractions import correction_in
+from hindsight_integrations.reflect.retractions import correction_in, recants
 from hindsight_integrations.reflect.topics import statements
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.retain.speakers import is_agent
@@ -252,6 +252,7 @@ def _lines(
         changed = _is_overtaken(one.readings, later) or _is_changed(one, told[:index])
         changed = changed or _is_handed_over(one, told[:index])
         changed = changed or _may_be_over(one, told[:index], certain)
+        changed = changed or _is_thought_otherwise(one, told[:index])
         if not is_of_past_year(one.statement.text, one.statement.at):
             later += one.readings
         if sections and not changed:
@@ -321,6 +322,17 @@ def _may_be_over(one: _Told, later: Sequence[_Told], names: Set[str]) -> bool:
             may_be_over(text, slots, bare_sentence(newer.statement.text), names)
             or ("residence" in slots and _has_moved(newer, names))
         )
+        for newer in later
+    )
+
+
+def _is_thought_otherwise(one: _Told, later: Sequence[_Told]) -> bool:
+    """Return True if the person takes back a liking, or praises later what they blamed."""
+    liked = [r.terms for r in one.readings if r.section is ProfileSection.PREFERENCE]
+    return bool(liked) and any(
+        newer.statement.at > one.statement.at
+        and recants(newer.statement.text)
+        and any(terms & newer.statement.statement.terms for terms in liked)
         for newer in later
     )
 

@@ -26,7 +26,8 @@ _MOVING = word_sets("changes")["relocating"]
 _COUPLES = frozenset(lexemes("engaged married"))
 _EXPECTING = frozenset(lexemes("pregnant"))
 _BORN = re.compile(
-    r"\b(?:gave birth|(?:was|were|is) born|miscarr\w+"
+    r"\b(?:gave birth|(?:has |have )?had (?:a|her|the) (?:baby|girl|boy|daughter|son|twins)"
+    r"|(?:was|were|is) born|miscarr\w+"
     r"|(?:baby|twins) (?:came|arrived|(?:is|are) here))\b",
     re.IGNORECASE,
 )
@@ -83,7 +84,9 @@ def _is_done(sentence: Sentence, cue: Word) -> bool:
     if cue.tag in ("NN", "NNS") and cue.lemma not in _WORDS["ends_as_nouns"]:
         return False
     forced = sentence.head(cue).lemma == "have"  # "had to put her down"
-    return not cue.tag.startswith("VB") or cue.tag in _ACTS or (cue.tag == "VB" and forced)
+    quit_now = cue.lower == "quit" and cue.tag == "VBP" and not sentence.children(cue, "aux")
+    acts = cue.tag in _ACTS or quit_now or (cue.tag == "VB" and forced)
+    return not cue.tag.startswith("VB") or acts
 
 
 def _is_departure(sentence: Sentence, cue: Word) -> bool:

@@ -17,6 +17,7 @@ _DENIAL = regex.compile(
     _FLAGS,
 )
 _WITHIN = regex.compile(_PATTERNS["within"], _FLAGS)
+_RECANTS = regex.compile(_PATTERNS["recants"], _FLAGS)
 _CORRECTION = regex.compile(_PATTERNS["corrections"], _FLAGS)
 _NEXT = 400
 """Most characters read of what follows a statement."""
@@ -25,6 +26,11 @@ _NEXT = 400
 def is_retraction(sentence: str) -> bool:
     """Return True if a sentence only takes back what was said before it."""
     return len(sentence.split()) <= LONGEST and _DENIAL.match(sentence) is not None
+
+
+def recants(sentence: str) -> bool:
+    """Return True for who thinks otherwise by now: "Optics is great, I take it all back."."""
+    return _RECANTS.search(sentence) is not None
 
 
 def retracts_itself(sentence: str) -> bool:

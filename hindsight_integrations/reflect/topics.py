@@ -276,7 +276,7 @@ def _holder(sentence: Sentence, speaker: str | None) -> str | None:
     """
     if speaker is not None:
         return f"i|{speaker}"
-    subject = next((word for word in sentence.words if word.dep == "nsubj"), None)
+    subject = next((w for w in sentence.words if w.dep in ("nsubj", "nsubjpass")), None)
     if subject is not None and subject.lower in ("he", "she"):
         return None
     if subject is None or not subject.text[:1].isupper():
