@@ -46,6 +46,8 @@ def _observations(memory: Hindsight) -> list[str]:
         ("Yuko does not have a car.", "Yuko withdrew her application.", "Does Yuko have a car?"),
         ("Locker rent is 52 pounds.", "Dev gave up locker 14.", "How much is the locker rent?"),
         ("Ida proposed to ban kites.", "Ida resigned as treasurer.", "Are kites banned?"),
+        ("The chart shows Bone Island.", "Tolly stole the chart.", "What does the chart show?"),
+        ("Freya lives in Lund.", "Freya dropped out.", "Where does Freya live?"),
         ("Ana teaches at Kade School.", "People say Ana was fired.", "Where does Ana teach?"),
     ],
 )
@@ -63,6 +65,10 @@ def test_an_end_of_something_else_is_no_hint(
         ("Ole takes digoxin.", "Ole switched from digoxin to bisoprolol.", "What does Ole take?"),
         ("Mr Abel is in hospital.", "Mr Abel is home again.", "Is Mr Abel in hospital?"),
         ("The pump is down.", "The pump has been stable since Friday.", "Is the pump down?"),
+        ("The sauna is out of order.", "The sauna was repaired.", "Is the sauna out of order?"),
+        ("Hugo is in the clinic.", "Hugo is back from the clinic.", "Is Hugo in the clinic?"),
+        ("The track is closed.", "The track has reopened.", "Is the track closed?"),
+        ("Brill has 60 desks.", "Brill cut the desks from 60 to 50.", "How many desks has Brill?"),
         ("Marta teaches at Kade School.", "Marta was fired.", "Where does Marta teach?"),
     ],
 )
@@ -76,7 +82,7 @@ def test_what_may_have_ended_it_is_quoted_beside_an_answer(
 
 
 def test_a_hint_is_quoted_once(memory: Hindsight) -> None:
-    later = "Ines leaves Korda in June; her successor is Owen Tate."
+    later = "Ines leaves Korda at the end of June; her successor will be Owen Tate."
     _tell(memory, "Ines is the finance lead at Korda.", later)
     assert _answer(memory, "Who is the finance lead at Korda?").count(later) == 1
 
@@ -99,6 +105,8 @@ def test_another_speaker_corrects_nothing(memory: Hindsight) -> None:
         ("People say Vera was fired.", "Was Vera fired?"),
         ("Ilse dreamed that the boat sank.", "Did the boat sink?"),
         ("Another Emil Kruse was born in Kiel.", "Where was Emil Kruse born?"),
+        ("A different Emil Kruse was a whaler.", "Was Emil Kruse a whaler?"),
+        ("Mr Abel's wife is diabetic and cannot lift him.", "Is Mr Abel diabetic?"),
         ("Young Desmond moved to Chester.", "Where did Desmond move?"),
         ("Rosa has lived here for ever, except for ten years in Oslo.", "Where does Rosa live?"),
         ("We use Postgres.", "Which package manager do we use?"),
@@ -144,6 +152,14 @@ class TestProfiles:
         _say(memory, ("Jo", "I'm allergic to nuts."), ("Jo", "Sorry, I meant dust."))
         assert not _profile(memory, "Jo")
 
+    def test_a_dislike_that_is_taken_back_is_left_out(self, memory: Hindsight) -> None:
+        _say(memory, ("Jo", "I hate optics."), ("Jo", "Optics is great, I take it all back."))
+        assert not _profile(memory, "Jo")
+
+    def test_who_quit_no_longer_has_the_job(self, memory: Hindsight) -> None:
+        _say(memory, ("Jo", "I'm a courier."), ("Jo", "I quit."))
+        assert not _profile(memory, "Jo")
+
     @pytest.mark.parametrize("text", ["I love its exercises.", "I can't stand the new carer."])
     def test_a_liking_of_what_was_just_shown_is_left_out(
         self, memory: Hindsight, text: str
@@ -161,6 +177,10 @@ class TestObservations:
 
     def test_whom_something_is_given_is_no_topic(self, memory: Hindsight) -> None:
         _tell(memory, "Sera gave the map to Borin.", "Sera hates dwarves, except Borin.")
+        assert not _observations(memory)
+
+    def test_whom_something_happens_to_is_no_topic(self, memory: Hindsight) -> None:
+        _tell(memory, "Mags was chosen captain.", "Joss, who plays Mags, is a vegetarian.")
         assert not _observations(memory)
 
     def test_a_relative_is_no_topic(self, memory: Hindsight) -> None:
@@ -182,3 +202,7 @@ class TestOpinions:
         _tell(memory, "The water pump is excellent.")
         (formed,) = memory.opinions.form("b", "the water pump")
         assert "well spoken of (1 for, 0 against)" in formed.text
+
+    def test_a_judgement_that_was_taken_back_counts_no_more(self, memory: Hindsight) -> None:
+        _say(memory, ("Jo", "The festival is awful."), ("Jo", "I was wrong about the festival."))
+        assert not memory.opinions.form("b", "the festival")
