@@ -583,9 +583,9 @@ class Match(PersonMatch):
 
 
 def _is_of_other_kind(name: str, kind: str) -> bool:
-    """Return True for a well-known name of another kind of thing: "Postgres" is no editor."""
+    """Return True for a well-known name of another kind: "Postgres" is no editor, but a tool."""
     known = {each for each, names in KINDS.items() if name.casefold() in names}
-    return bool(known) and kind not in known
+    return bool(known) and kind not in known and kind not in WORDS["general_kinds"]
 
 
 _HAS: Mapping[Asked, Callable[[Match], bool]] = {
