@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from hindsight_integrations.models import Bank, Memory
-from hindsight_integrations.reflect.changes.contradictions import change, dated_statements
+from hindsight_integrations.reflect.changes.contradictions import change, dated_statements, resumes
 from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.dependencies import Cluster
 from hindsight_integrations.stores.base import Vector
@@ -36,6 +36,8 @@ def related(
             bool(a.statement.topics.keys() & b.statement.topics.keys())
             or change(a, b, ambiguous) is not None
             or change(b, a, ambiguous) is not None
+            or resumes(a, b)
+            or resumes(b, a)
         )
         for a in one
         for b in other

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple
 
 from hindsight_integrations.errors import StoreError
 from hindsight_integrations.models import Bank, Memory, MemoryType, utc_now
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.sentences import sentences
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.sentences import parse, sentences
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.pipeline import recall
@@ -37,7 +39,7 @@ from hindsight_integrations.reflect.dependencies import (
     Removal,
 )
 from hindsight_integrations.reflect.observation_text import day, quote, voice
-from hindsight_integrations.reflect.retractions import retraction_after, retracts_itself
+from hindsight_integrations.reflect.retractions import recants, retraction_after, retracts_itself
 from hindsight_integrations.reflect.scoring import UNDECIDED, belief
 from hindsight_integrations.reflect.stance import Stance, judgement
 from hindsight_integrations.stores.base import (
@@ -126,6 +128,8 @@ class OpinionRules:
         agreeing = [sign == favourable for sign in signs]
         if not any(agreeing):
             return _removals(cluster)
+        if stored is None and 2 * sum(agreeing) <= len(agreeing):
+            return Proposals()  # as many are for it as against it
         text = _text(cluster.subject, judging, favourable=favourable)
         evidence = tuple(
             Evidence(sentence.memory.id, quote(sentence.text, None), supports)
@@ -148,6 +152,10 @@ def _removals(cluster: Cluster) -> Proposals:
 def _is_on_topic(topic: frozenset[str], terms: Iterable[str]) -> bool:
     """Return True if the terms contain at least half of the words of the topic."""
     return 2 * len(topic.intersection(terms)) >= max(1, len(topic))
+
+
+_RENEWING = word_sets("stance")["renewing"]
+_NOT_DONE = frozenset("will would could should must may might want need refuse promise".split())
 
 
 class _JudgingSentence(NamedTuple):
@@ -178,7 +186,26 @@ def _judging_sentences(cluster: Cluster) -> list[_JudgingSentence]:
         if len({sentence.judgement.sign for sentence in candidates}) == 1:
             judging.append(candidates[0])
     judging.sort(key=lambda sentence: (sentence.memory.mentioned_at, sentence.memory.id))
+    last_renewal = max(_renewals(cluster), default=None)
+    if last_renewal is not None:
+        judging = [one for one in judging if one.memory.mentioned_at >= last_renewal]
     return judging[-MOST_EVIDENCE:]
+
+
+def _renewals(cluster: Cluster) -> Iterator[datetime]:
+    """Yield the times at which memories say that the topic was replaced, mended or removed.
+
+    What was thought of the old pump is no opinion of the new one.
+    """
+    terms = frozenset(lexemes(cluster.subject))
+    for memory in cluster.memories:
+        for sentence in sentences(memory.text):
+            words = parse(sentence).words
+            verbs = {form for word in words if word.is_verb for form in (word.lemma, word.lower)}
+            done = any(word.tag in ("VBD", "VBN") and word.lemma in _RENEWING for word in words)
+            renewed = done and not verbs & _NOT_DONE
+            if terms <= frozenset(lexemes(sentence)) and (renewed or recants(sentence)):
+                yield memory.mentioned_at
 
 
 def _text(topic: str, judging: Sequence[_JudgingSentence], *, favourable: bool) -> str:

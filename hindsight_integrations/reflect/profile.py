@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from heapq import nlargest
-from itertools import groupby, zip_longest
+from itertools import groupby, pairwise, zip_longest
 
 from hindsight_integrations import display, validation
 from hindsight_integrations.models import Entity, Memory
@@ -32,8 +32,9 @@ from hindsight_integrations.reflect.changes.contradictions import (
 )
 from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
 from hindsight_integrations.reflect.changes.model import DatedStatement
-from hindsight_integrations.reflect.profile_endings import may_be_over
+from hindsight_integrations.reflect.profile_endings import has_moved, may_be_over
 from hindsight_integrations.reflect.profile_reader import ProfileReader, ProfileSection, Reading
+from hindsight_integrations.reflect.retractions import correction_in, recants
 from hindsight_integrations.reflect.topics import statements
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.retain.speakers import is_agent
@@ -45,6 +46,9 @@ PROFILE_TOKENS = 512
 
 CURRENT_PERIOD = timedelta(days=30)
 """Time after which a plan, project or state is no longer current."""
+
+SOON = timedelta(days=2)
+"""Time within which somebody's next message may correct the one before."""
 
 MOST_MEMORIES = 2000
 """Most memories, the newest, that a profile is read from: parsing one takes milliseconds."""
@@ -236,8 +240,12 @@ def _lines(
     """Return the lines of a profile, by section and newest first."""
     trusted = [m for m in memories if m.is_trusted and not is_agent(m.speaker, agent, ())]
     unambiguous = names - _ambiguous_names(trusted, names)
+    corrected = _corrected_messages(trusted)
     statements = [
-        statement for memory in trusted for statement in _person_statements(memory, unambiguous)
+        statement
+        for memory in trusted
+        if memory.id not in corrected
+        for statement in _person_statements(memory, unambiguous)
     ]
     statements.sort(key=lambda statement: statement.dated.at, reverse=True)
     lines: dict[str, ProfileLine] = {}
@@ -257,12 +265,26 @@ def _lines(
             or _is_changed_later(statement, later)
             or _is_passed_on(statement, later)
             or _may_be_over(statement, later, unambiguous)
+            or _is_taken_back(statement, later)
         )
         if not is_of_past_year(statement.dated.text, statement.dated.at):
             later_readings += statement.readings
         if sections and not is_outdated:
             lines[fingerprint] = _line(statement, min(sections, key=_ORDER.index))
     return sorted(lines.values(), key=lambda line: _ORDER.index(line.section))
+
+
+def _corrected_messages(memories: Iterable[Memory]) -> frozenset[str]:
+    """Return the ids of messages that the next one of the same speaker corrects."""
+    spoken = [memory for memory in memories if memory.speaker is not None]
+    spoken.sort(key=lambda memory: (memory.speaker or "", memory.mentioned_at))
+    return frozenset(
+        message.id
+        for message, following in pairwise(spoken)
+        if message.speaker == following.speaker
+        and following.mentioned_at - message.mentioned_at <= SOON
+        and correction_in(following.text)
+    )
 
 
 def _line(statement: _PersonStatement, section: ProfileSection) -> ProfileLine:
@@ -319,8 +341,32 @@ def _may_be_over(
     text = bare_sentence(statement.dated.text)
     return bool(slots) and any(
         newer.dated.at > statement.dated.at
-        and may_be_over(text, slots, bare_sentence(newer.dated.text), names)
+        and (
+            may_be_over(text, slots, bare_sentence(newer.dated.text), names)
+            or ("residence" in slots and _has_moved(newer, names))
+        )
         for newer in later
+    )
+
+
+def _is_taken_back(statement: _PersonStatement, later: Sequence[_PersonStatement]) -> bool:
+    """Return True if the person takes back a liking, or praises later what they blamed."""
+    liked = [r.terms for r in statement.readings if r.section is ProfileSection.PREFERENCE]
+    return bool(liked) and any(
+        newer.dated.at > statement.dated.at
+        and recants(newer.dated.text)
+        and any(terms & newer.dated.statement.terms for terms in liked)
+        for newer in later
+    )
+
+
+def _has_moved(statement: _PersonStatement, names: Set[str]) -> bool:
+    """Return True if a statement says that the person moved for good, wherever to."""
+    text, memory = statement.dated.text, statement.dated.memory
+    return (
+        has_moved(bare_sentence(text), names)
+        and is_lasting_change(text, memory.speaker)
+        and not is_of_past_year(text, statement.dated.at)
     )
 
 

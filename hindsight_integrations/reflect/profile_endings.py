@@ -22,10 +22,12 @@ _ACTS = ("VBD", "VBN", "VBG")
 _WAYS = frozenset("at in on with by without".split())
 _LIGHT = frozenset("be 'm 's 're have do get go".split())
 _AT_WORK = frozenset({"employment", "role"})
+_MOVING = word_sets("changes")["relocating"]
 _COUPLES = frozenset(lexemes("engaged married"))
 _EXPECTING = frozenset(lexemes("pregnant"))
 _BORN = re.compile(
-    r"\b(?:gave birth|(?:was|were|is) born|miscarr\w+"
+    r"\b(?:gave birth|(?:has |have )?had (?:a|her|the) (?:baby|girl|boy|daughter|son|twins)"
+    r"|(?:was|were|is) born|miscarr\w+"
     r"|(?:baby|twins) (?:came|arrived|(?:is|are) here))\b",
     re.IGNORECASE,
 )
@@ -63,12 +65,28 @@ def may_be_over(older: str, slots: Set[str], newer: str, names: Set[str]) -> boo
     return (parted or at_work) and _is_of_nothing_else(sentence, cue, names)
 
 
+def has_moved(text: str, names: Set[str]) -> bool:
+    """Return True if a sentence says that the person moved, wherever to: "moved in with Ana"."""
+    sentence = parse(text)
+    return any(
+        word.lemma in _MOVING
+        and word.tag in ("VBD", "VBN")
+        and sentence.child(word, "dobj", "neg", "auxpass") is None
+        and (by := sentence.child(word, "nsubj")) is not None
+        and any(_is_person(part, names) for part in sentence.subtree(by))
+        and not any(part.dep == "poss" for part in sentence.children(by))
+        for word in sentence.words
+    )
+
+
 def _is_done(sentence: Sentence, cue: Word) -> bool:
     """Return False for an ending that does not happen: "won't stop", "leaves at five"."""
     if cue.tag in ("NN", "NNS") and cue.lemma not in _WORDS["ends_as_nouns"]:
         return False
     forced = sentence.head(cue).lemma == "have"  # "had to put her down"
-    return not cue.tag.startswith("VB") or cue.tag in _ACTS or (cue.tag == "VB" and forced)
+    quit_now = cue.lower == "quit" and cue.tag == "VBP" and not sentence.children(cue, "aux")
+    acts = cue.tag in _ACTS or quit_now or (cue.tag == "VB" and forced)
+    return not cue.tag.startswith("VB") or acts
 
 
 def _is_departure(sentence: Sentence, cue: Word) -> bool:

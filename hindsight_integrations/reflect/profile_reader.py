@@ -421,6 +421,8 @@ class ProfileReader(PhraseReader):
         thing = self.sentence.child(verb, "dobj", "xcomp")
         if not (cannot and denied and thing and verb.lemma in _WORDS["enduring"]):
             return None
+        if self._led_by(thing) == "the":
+            return None
         if self._reacts(self.sentence.subtree(thing)):
             return None
         terms = timeless(values.values())

@@ -17,6 +17,8 @@ _DENIAL = regex.compile(
     _FLAGS,
 )
 _WITHIN = regex.compile(_PATTERNS["within"], _FLAGS)
+_RECANTS = regex.compile(_PATTERNS["recants"], _FLAGS)
+_CORRECTION = regex.compile(_PATTERNS["corrections"], _FLAGS)
 _NEXT = 400
 """Most characters read of what follows a statement."""
 
@@ -24,6 +26,11 @@ _NEXT = 400
 def is_retraction(sentence: str) -> bool:
     """Return True if a sentence only retracts the previous one."""
     return len(sentence.split()) <= LONGEST and _DENIAL.match(sentence) is not None
+
+
+def recants(sentence: str) -> bool:
+    """Return True for who thinks otherwise by now: "Optics is great, I take it all back."."""
+    return _RECANTS.search(sentence) is not None
 
 
 def retracts_itself(sentence: str) -> bool:
@@ -48,3 +55,15 @@ def retraction_in(following: str) -> str:
     """Return the first sentence of a text if it is a retraction; else ""."""
     found = sentences(following[:_NEXT].lstrip(" .!?…,;:)\"'”’\n"))
     return found[0] if found and is_retraction(found[0]) else ""
+
+
+def correction_in(following: str) -> str:
+    """Return the first sentence of the next message if it corrects this one; empty if not.
+
+    "No wait, Tuesday the 13th." corrects what the same writer has just said.
+    """
+    found = sentences(following[:_NEXT])
+    if not found:
+        return ""
+    corrects = is_retraction(found[0]) or _CORRECTION.match(found[0]) is not None
+    return found[0] if corrects else ""

@@ -23,6 +23,7 @@ from hindsight_integrations.reflect.changes.contradictions import (
     dated_statements,
     ends,
     may_change,
+    resumes,
 )
 from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.dependencies import Cluster, Draft, Evidence, Proposals, Removal
@@ -182,6 +183,10 @@ class _ClusterObservations:
                 drafts.append(self._draft(quoted, conclusion))
             elif self._has_ended(quoted) and _is_rule_text(conclusion):
                 removals.append(Removal(conclusion.id, "A later memory says that this has ended."))
+            elif any(map(self._is_resumed, quoted)) and _is_rule_text(conclusion):
+                removals.append(
+                    Removal(conclusion.id, "A later memory says that this is so again.")
+                )
         return Proposals(tuple(drafts), tuple(removals))
 
     def _quoted(self, conclusion: Memory) -> list[DatedStatement]:
@@ -217,7 +222,8 @@ class _ClusterObservations:
         ties: dict[int, list[DatedStatement]] = {}
         for newer in self._non_passages:
             for older in self._non_passages if may_change(newer) else ():
-                if (shift := self._shift(older, newer)) is not None:
+                shift = self._shift(older, newer)
+                if shift is not None and not (shift.after is None and self._is_resumed(newer)):
                     for linked in (older, *self._repeating_old_value(older, newer, shift)):
                         ties.setdefault(id(linked), []).append(newer)
                         ties.setdefault(id(newer), []).append(linked)
@@ -226,6 +232,13 @@ class _ClusterObservations:
             _first_per_memory(group) for group in _connected_components(linked_statements, ties)
         )
         return [group for group in groups if len(group) > 1 and self._is_new(group)]
+
+    def _is_resumed(self, ended: DatedStatement) -> bool:
+        """Return True if a later statement says that what has ended is so again."""
+        return any(
+            later.memory.scope == ended.memory.scope and resumes(later, ended)
+            for later in self._statements
+        )
 
     def _repeating_old_value(
         self, older: DatedStatement, newer: DatedStatement, shift: ValueChange
@@ -257,12 +270,13 @@ class _ClusterObservations:
             for (_, key), group in by_topic.items()
             for same_referent in _same_referent_groups(key, group)
         )
-        return [
-            group
+        found = [
+            (key, group)
             for key, group in groups
             if self._is_notable(key, group)
             and not any({statement.memory.id for statement in group} <= ids for ids in covered)
         ]
+        return [group for key, group in found if not _is_part_of_another(key, group, found)]
 
     def _is_notable(self, key: str, group: Sequence[DatedStatement]) -> bool:
         topics = [statement.statement.topics[key] for statement in group]
@@ -314,6 +328,17 @@ class _ClusterObservations:
             rewrites=rewritten.id if rewritten else None,
             earlier=wording.earlier,
         )
+
+
+def _is_part_of_another(
+    key: str, group: Sequence[DatedStatement], groups: Iterable[tuple[str, list[DatedStatement]]]
+) -> bool:
+    """Return True if another group has the same thing, all these statements, and further ones."""
+    own, terms = {id(one) for one in group}, group[0].statement.topics[key].terms
+    return any(
+        own < {id(one) for one in other} and other[0].statement.topics[named].terms == terms
+        for named, other in groups
+    )
 
 
 def _says_more_than_place(key: str, group: Sequence[DatedStatement]) -> bool:

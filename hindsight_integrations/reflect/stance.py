@@ -269,10 +269,17 @@ def _plain(sentence: Sentence, index: int, *further: str) -> bool:
     return all(
         (word.dep in (*_TENSE, *further) and word.tag != "MD")
         or (word.dep in ("advmod", "npadvmod", "prt") and _strengthens(sentence, child))
-        or (word.dep == "prep" and _dates(sentence, child))
+        or (word.dep == "prep" and (_dates(sentence, child) or _is_for_speaker(sentence, child)))
         for child in sentence.children(index)
         for word in (sentence.words[child],)
     )
+
+
+def _is_for_speaker(sentence: Sentence, preposition: int) -> bool:
+    """Return True for the "for us" of "is a disaster for us"."""
+    things = sentence.children(preposition, "pobj")
+    own = all(sentence.words[i].lemma in _FIRST for i in things)
+    return sentence.words[preposition].lemma == "for" and bool(things) and own
 
 
 def _strengthens(sentence: Sentence, index: int) -> bool:

@@ -52,6 +52,8 @@ _UNSPACED = re.compile(r"[\u3005-\u30ff\u31f0-\u9fff\uf900-\ufaff\u0e00-\u0eff\u
 _END_OF_SENTENCE = " \t\r\n"
 _DEFINITE = frozenset("the this that these those".split())
 _MINE = frozenset("my our".split())
+_PEOPLE = frozenset(table("changes")["people"]["persons"].split())
+_GIVING = frozenset("give hand lend show tell offer bring owe pay sell send teach pass".split())
 _SPEAKERS = frozenset({"user", "assistant"})
 """Whom notes of an agent are about, as a name is: no topic."""
 
@@ -192,6 +194,8 @@ def _noun_phrase(sentence: Sentence, word: Word, speaker: str | None) -> Iterato
     definite = determiner is not None and determiner.lower in _DEFINITE | _MINE
     if not definite or determiner is None or _is_plain(word) or word.lower in _SPEAKERS:
         return
+    if word.lemma in _PEOPLE:
+        return
     parts = [
         each
         for each in sentence.children(word, "compound", "amod", "nmod")
@@ -248,7 +252,7 @@ def _named(
                      or w.dep == "ROOT"), None)  # fmt: skip
         if head is None or not any(word.tag.startswith("NN") for word in words):
             continue
-        if head.index in others or is_inside_subject(sentence, head):
+        if head.index in others or is_inside_subject(sentence, head) or _is_given(sentence, head):
             continue
         norm = entity_norm(name)
         if holder == f"@{norm}" and not any(map(str.isdigit, name)):
@@ -258,6 +262,13 @@ def _named(
         yield Topic(f"{own}>@{norm}", match.group(), Grade.NAME, placed)
 
 
+def _is_given(sentence: Sentence, name: Word) -> bool:
+    """Return True for the "Bo" of "gave the key to Bo": something is given to people."""
+    way = sentence.head(name)
+    gives = way.lower == "to" and sentence.head(way).lemma in _GIVING
+    return name.dep == "dative" or (name.dep == "pobj" and (way.dep == "dative" or gives))
+
+
 def _holder(sentence: Sentence, speaker: str | None) -> str | None:
     """Return the key of the person a sentence is about: its speaker or its first name.
 
@@ -265,7 +276,7 @@ def _holder(sentence: Sentence, speaker: str | None) -> str | None:
     """
     if speaker is not None:
         return f"i|{speaker}"
-    subject = next((word for word in sentence.words if word.dep == "nsubj"), None)
+    subject = next((w for w in sentence.words if w.dep in ("nsubj", "nsubjpass")), None)
     if subject is not None and subject.lower in ("he", "she"):
         return None
     if subject is None or not subject.text[:1].isupper():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from hindsight_integrations.models import Memory, MemoryType, MentalModel, ModelUsage
 from hindsight_integrations.nlp.bm25 import lexemes
@@ -19,7 +19,7 @@ from hindsight_integrations.nlp.time import TimeSpan, parse_query
 from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.recall.arms.temporal import windows_in_bank
 from hindsight_integrations.recall.dependencies import RecallDependencies
-from hindsight_integrations.recall.request import RecallRequest
+from hindsight_integrations.recall.request import RecallRequest, conditions
 from hindsight_integrations.reflect.answers.matching import Match
 from hindsight_integrations.reflect.answers.questions import WORDS, Asked, Query, read_question
 from hindsight_integrations.reflect.answers.reasons import reasons
@@ -33,11 +33,15 @@ from hindsight_integrations.reflect.changes.currency import (
 )
 from hindsight_integrations.reflect.context import context_of_results, when
 from hindsight_integrations.reflect.other_languages import content_of, stating
-from hindsight_integrations.reflect.retractions import retraction_after, retracts_itself
+from hindsight_integrations.reflect.retractions import (
+    correction_in,
+    retraction_after,
+    retracts_itself,
+)
 from hindsight_integrations.reflect.search import SearchResult, find_memories, find_models
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.results import NOTHING_KNOWN, Context, ContextItem, Reflection
-from hindsight_integrations.stores.base import StoredBank
+from hindsight_integrations.stores.base import GraphStore, MemoryFilter, StoredBank
 from hindsight_integrations.timespan import day_text
 
 MAX_STATEMENTS = 10
@@ -45,6 +49,9 @@ MAX_STATEMENTS = 10
 
 _CHANGE_LEMMAS = WORDS["replacing"] | WORDS["changing"] | WORDS["moving"]
 """Words of what is no longer as it was."""
+
+CORRECTION_TIME = timedelta(days=2)
+"""Time within which somebody's next message may correct the one before."""
 
 MAX_HINTS = 2
 """Most statements quoted with an answer because they hint that it no longer holds."""
@@ -106,8 +113,9 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
     if windows and query.light_verb in WORDS["happening"]:
         query = replace(query, asked=Asked.EVENTS)
     query = replace(query, asker=_asker(context))
-    answers = _current_answers(_matching_answers(context, query, windows), query, context)
-    answers = _with_hints(answers, query, context)
+    matching = _matching_answers(context, query, windows)
+    answers = [_with_correction(deps.graph, answer) for answer in matching]
+    answers = _with_hints(_current_answers(answers, query, context), query, context)
     if query.asked is Asked.WHY:
         text, sources = _text_with_causes(deps, bank, request, context, query, answers)
     else:
@@ -219,12 +227,30 @@ def _matching_answers(context: Context, query: Query, windows: Sequence[TimeSpan
     return list(answers.values())
 
 
+def _with_correction(graph: GraphStore, answer: _Answer) -> _Answer:
+    """Return an answer with the next message of its speaker, if that corrects it."""
+    memory = answer.statement.memory
+    if answer.retraction or memory.speaker is None:
+        return answer
+    soon = {
+        "$and": [
+            {"speaker": memory.speaker},
+            {"mentioned_at": {"$gt": memory.mentioned_at}},
+            {"mentioned_at": {"$lte": memory.mentioned_at + CORRECTION_TIME}},
+        ]
+    }
+    filter = MemoryFilter(now=None, where=conditions(soon))
+    page = graph.list_memories(memory.bank_id, filter, limit=MAX_STATEMENTS)
+    following = min(page.items, key=lambda message: message.mentioned_at, default=None)
+    return replace(answer, retraction=correction_in(following.text)) if following else answer
+
+
 def _is_contradicted(statement: Statement, item: ContextItem, context: Context) -> bool:
     """Return True if newer memories contradict this statement itself, not another of its memory."""
     if not item.stale or isinstance(item.source, MentalModel):
         return item.stale
-    memory, facts = item.source, list(_facts(context))
-    return statement.text in contradicted_statements(memory, facts, [statement.text])
+    memory, facts, own = item.source, list(_facts(context)), statement.own_text
+    return own in contradicted_statements(memory, facts, [own])
 
 
 def _facts(context: Context) -> Iterator[Memory]:
@@ -278,6 +304,7 @@ def _current_answers(answers: Sequence[_Answer], query: Query, context: Context)
             answer for answer in past_answers if last_following and answer.said_at <= last_following
         ]
     elif not query.past:
+        answers = [answer for answer in answers if answer.match.of_kind()] or answers
         current = [answer for answer in answers if not answer.is_outdated]
         answers = current or _replacements(answers, query, context) or answers
         answers = _new_roles(answers, query, context) or _after_last_change(answers)
@@ -294,7 +321,7 @@ def _replacements(answers: Sequence[_Answer], query: Query, context: Context) ->
     facts = {item.id: item for item in context.items if isinstance(item.source, Memory)}
     replacements: dict[str, _Answer] = {}
     for answer in answers:
-        older = replace(answer.statement.memory, text=answer.statement.text)
+        older = replace(answer.statement.memory, text=answer.statement.own_text)
         ends_yes = answer.match.verdict() is True
         for newer in _contradicting_memories(answer, older, context):
             for statement in statements(newer):
@@ -332,17 +359,17 @@ def _with_hints(answers: list[_Answer], query: Query, context: Context) -> list[
         return answers
     texts = {answer.statement.text for answer in answers}
     items = {item.id: item for item in context.items if isinstance(item.source, Memory)}
-    hints = [
-        _Answer(statement, match, items[memory.id], is_hint=True)
+    hints = {
+        text_fingerprint(statement.text): _Answer(statement, match, items[memory.id], is_hint=True)
         for memory in _facts(context)
         for statement in statements(memory)
         if statement.text not in texts
         and all(_may_be_later(statement, answer) for answer in answers)
         for match in (Match(statement, query),)
         if any(match.may_end(answer.statement.sentence) for answer in answers)
-    ]
-    hints.sort(key=lambda answer: answer.said_at, reverse=True)
-    return [*hints[:MAX_HINTS], *answers]
+    }
+    latest = sorted(hints.values(), key=lambda hint: hint.said_at, reverse=True)
+    return [*latest[:MAX_HINTS], *answers]
 
 
 def _may_be_later(statement: Statement, answer: _Answer) -> bool:
@@ -431,8 +458,10 @@ def _answer_text(
     if query.asked is Asked.EVENTS:
         return _dated_list((answer.match.event_time(), quoted) for answer, quoted in lines)
     if query.asked is Asked.WHEN:
+        hinted = any(answer.is_hint for answer in answers)
         return _dated_list(
-            (None if answer.is_hint else answer.match.time(), quoted) for answer, quoted in lines
+            (None if hinted or answer.retraction else answer.match.time(), quoted)
+            for answer, quoted in lines
         )
     if not answers:
         return ""

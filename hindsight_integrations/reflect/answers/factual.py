@@ -135,6 +135,8 @@ def _is_known(sentence: Sentence, index: int) -> bool:
     word = sentence.words[index]
     governor = sentence.words[word.head]
     if governor.lemma != "be":
+        if is_rumoured(sentence, index):
+            return False
         supposed = governor.lemma in _WORDS["thinking"] and governor.tag in ("VBD", "VBN")
         return governor.lemma in _WORDS["knowing"] | _WORDS["certain"] and not supposed
     if any(sentence.words[i].tag in ("WRB", "WP") for i in sentence.children(index)):
@@ -144,6 +146,19 @@ def _is_known(sentence: Sentence, index: int) -> bool:
         return all(value.lemma in _WORDS["certain"] | _WORDS["facts"] for value in values)
     subjects = sentence.children(word.head, "nsubj")
     return all(sentence.words[i].lemma in _WORDS["facts"] for i in subjects)
+
+
+def is_rumoured(sentence: Sentence, index: int) -> bool:
+    """Return True for the "fired" of "people say I was fired", "I dreamed that I was fired"."""
+    word = sentence.words[index]
+    if word.dep == "ccomp" and sentence.words[word.head].lemma in _WORDS["unreal"]:
+        return True
+    by = {sentence.words[i].lower for i in sentence.children(word.head, "nsubj")}
+    says = sentence.words[word.head].lemma in _WORDS["saying"]
+    if word.dep == "ccomp" and says and by == {"i"} and _is_denied(sentence, word.head):
+        return True  # "I'm not saying that he drinks"
+    knows = sentence.words[word.head].lemma in _WORDS["knowing"]
+    return word.dep == "ccomp" and knows and bool(by) and by <= _WORDS["nobody_known"]
 
 
 def _is_infinitive(sentence: Sentence, index: int) -> bool:

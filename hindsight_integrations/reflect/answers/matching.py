@@ -24,6 +24,7 @@ from hindsight_integrations.reflect.answers.dating import date_of, events_at
 from hindsight_integrations.reflect.answers.people import PersonMatch
 from hindsight_integrations.reflect.answers.questions import (
     CATEGORIES,
+    KINDS,
     WORDS,
     Asked,
     stems,
@@ -69,11 +70,17 @@ class Match(PersonMatch):
             if word.lemma in WORDS["places"] and word.dep in ("prep", "pcomp", "dative")
             if word.lemma != "from" or self._is_origin(word)
             for i in others.intersection(self._sentence.children(way, "pobj"))
-            if self._words[i].label not in TIMES
+            if self._words[i].label not in TIMES and not self._is_excepted(i)
         ) or any(
             self._words[i].label in _PLACES[:3] and self._is_where(i, i)
             for i in others
             if self._words[i].dep != "pobj"
+        )
+
+    def _is_excepted(self, index: int) -> bool:
+        """Return True for the "Oslo" of "except for ten years in Oslo"."""
+        return any(
+            self._words[i].lower in ("except", "apart", "besides") for i in self._upward(index)
         )
 
     def _is_origin(self, way: Word) -> bool:
@@ -293,7 +300,17 @@ class Match(PersonMatch):
             self._query.asked, ("move", "relocate")
         )
         said = any(w.lemma in moving or w.lemma in WORDS["replacing"] for w in self._words)
-        return (self._query.is_single_valued and said) or bool(self._takers())
+        said = said or self._begins()
+        single = self._query.is_single_valued and (said or self.is_appointed())
+        return single or bool(self._takers())
+
+    def _begins(self) -> bool:
+        """Return True for what is so since a day: "From May the club meets in the hall"."""
+        first = self._words[0]
+        dates = any(self._words[i].label == "DATE" for i in self._sentence.children(0, "pobj"))
+        if self._query.asked is Asked.WHEN:
+            return False  # it says since when
+        return first.lower in ("from", "since", "starting", "beginning") and dates
 
     def ends(self) -> bool:
         """Return True if the sentence says that an unnamed state has ended ("no longer")."""
@@ -445,7 +462,11 @@ class Match(PersonMatch):
             return self._is_valued(others)
         if kind:
             named = any(stems(kind) & set(lexemes(w.lemma)) for w in self._words)
-            return named or any(self._words[i].is_proper for i in self._objects(others))
+            objects = self._objects(others)
+            return named or any(
+                self._words[i].is_proper and not _is_of_other_kind(self._words[i].text, kind)
+                for i in objects
+            )
         if self._query.subject is None:
             return any(self._asked_for(verb) & others for verb in self.verbs())
         return bool(self._objects(others))
@@ -560,6 +581,12 @@ class Match(PersonMatch):
                     reach |= set(self._sentence.subtree(child))
             reach -= agents
         return {i for i in others & reach if self._words[i].label not in TIMES}
+
+
+def _is_of_other_kind(name: str, kind: str) -> bool:
+    """Return True for a well-known name of another kind: "Postgres" is no editor, but a tool."""
+    known = {each for each, names in KINDS.items() if name.casefold() in names}
+    return bool(known) and kind not in known and kind not in WORDS["general_kinds"]
 
 
 _HAS: Mapping[Asked, Callable[[Match], bool]] = {

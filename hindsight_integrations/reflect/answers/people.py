@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.reflect.answers.named import is_person, is_person_noun, titles_of
-from hindsight_integrations.reflect.answers.questions import SELF, Term
+from hindsight_integrations.reflect.answers.questions import SELF, WORDS, Asked, Term
 from hindsight_integrations.reflect.answers.roles import are_interchangeable
 from hindsight_integrations.reflect.answers.stated import THIRD, TIMES, same_thing
 from hindsight_integrations.reflect.answers.values import describes, is_described
@@ -53,8 +53,24 @@ class PersonMatch(VerdictMatch):
                 return self._is_predicated()
             if query.terms and all(term.is_name for term in query.terms):
                 return all(map(self._describes, query.terms))
-            return any(self._is_person(i) and self._identifies(i) for i in others)
+            identified = any(self._is_person(i) and self._identifies(i) for i in others)
+            return identified or self.is_appointed()
         return any(self._is_done_by_one(verb, others) for verb in self.verbs())
+
+    def is_appointed(self) -> bool:
+        """Return True for "Ana was elected chair", asked who the chair is."""
+        query = self._query
+        if query.asked is not Asked.WHO or query.light_verb != "be" or query.verb:
+            return False
+        own = {i for term in query.terms if not term.is_name for i in self._at.get(term.text, ())}
+        return any(
+            word.lemma in WORDS["appointing"]
+            and self.is_told(verb)
+            and not self._sentence.children(verb, "neg")
+            and bool(own.intersection(self._sentence.children(verb, "oprd", "attr", "xcomp")))
+            and any(map(self._is_person, self.patients(verb) - own))
+            for verb, word in enumerate(self._words)
+        )
 
     def _is_done_by_one(self, verb: int, others: set[int]) -> bool:
         """Return True if a verb has a person as its agent, object or companion."""

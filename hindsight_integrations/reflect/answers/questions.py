@@ -175,7 +175,8 @@ class Query:
         """True if the answer usually has one value, so that a newer one replaces it."""
         named = self.asked in (Asked.WHO, Asked.WHAT) and self.light_verb == "be"
         value = self.asked is Asked.WHO or not self.preposition
-        return self.asked in _SINGLE_VALUED or (named and value)
+        held = self.asked is Asked.WHO and self.action in WORDS["held_by_one"]
+        return self.asked in _SINGLE_VALUED or (named and value) or held
 
     @property
     def asks_presence(self) -> bool:

@@ -13,6 +13,7 @@ from hindsight_integrations.reflect.answers.factual import (
     has_arrived,
     has_left,
     is_modifier,
+    is_rumoured,
     is_supposed,
     is_told,
 )
@@ -107,7 +108,8 @@ class RoleMatch(TermMatch):
         """Return True if a verb states a fact; for a yes-or-no question also if it is denied."""
         query, word = self._query, self._words[index]
         if query.asked in _OF_ANY or (query.asked is Asked.HOW and word.dep == "advcl"):
-            return not is_modifier(self._sentence, index)
+            rumoured = query.asked is Asked.WHETHER and is_rumoured(self._sentence, index)
+            return not rumoured and not is_modifier(self._sentence, index)
         planned = query.future or (query.asked is Asked.WHEN and not query.past)
         return is_told(self._sentence, index, planned, query.past)
 
@@ -385,14 +387,17 @@ class RoleMatch(TermMatch):
 
     def _light_fits(self) -> bool:
         """Return True if the sentence answers a question with a light verb."""
+        subject, asked = self._query.subject, self._query.asked
+        exact = asked in (Asked.WHETHER, Asked.EXTENT) and self._query.light_verb == "be"
         if self._is_denied_here():
-            return self._query.asked is Asked.WHETHER or self._query.is_negated
+            if asked is not Asked.WHETHER or not exact or subject is None:
+                return asked is Asked.WHETHER or self._query.is_negated
+            own = self._at.get(subject.text, set())  # not the "him" of "his wife cannot lift him"
+            return any(self.agents(i) & own for i in range(len(self._words)))
         if self._query.is_negated:
             return False
         if self._receivers() or self._holders() or self.of_kind() or self._takers():
             return True
-        subject, asked = self._query.subject, self._query.asked
-        exact = asked in (Asked.WHETHER, Asked.EXTENT) and self._query.light_verb == "be"
         if exact and subject is not None:
             own = self._at.get(subject.text, set())
             is_so = (i for i, w in enumerate(self._words) if w.lemma == "be" or self._turns(i))

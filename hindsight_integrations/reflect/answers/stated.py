@@ -47,6 +47,12 @@ class Statement:
     before: frozenset[str] = frozenset()
     verdict: bool | None = None
 
+    @property
+    def own_text(self) -> str:
+        """The sentence without the one before it, by which it is understood."""
+        whole, part = self.text, self.sentence.text
+        return part if whole.endswith(part) and self.before else whole
+
 
 def statements(memory: Memory, before: str = "") -> Iterator[Statement]:
     """Yield the sentences of a memory that state something; `before` is what was said first.

@@ -61,6 +61,7 @@ class TermMatch:
                 for i, word in enumerate(self._words)
                 if i > start and word.lower in THIRD and self._is_the_one_before(term, found, i)
             }
+            found -= {i for i in found if self._is_namesake(self._words[i], term)}
         return found
 
     def _is_named(self, term: Term, word: Word) -> bool:
@@ -80,6 +81,15 @@ class TermMatch:
             return folded(word.text) == folded(term.text)
         own = set(lexemes(word.text))
         return bool(term.stems & own or term.stems & set(lexemes(word.lemma)))
+
+    def _is_namesake(self, word: Word, term: Term) -> bool:
+        """Return True for the name of "another Anna Kruse" or "Young Anna", if not asked of her."""
+        while word.dep in ("compound", "flat") and self._words[word.head].is_proper:
+            word = self._words[word.head]
+        below = self._sentence.children(word.index, "det", "amod", "compound", "nmod", "flat")
+        beside = {self._words[i] for i in below} | {*self._words[word.index + 1 : word.index + 2]}
+        apart = {each.lower.rstrip(".") for each in beside} & WORDS["namesakes"] - term.name
+        return any(self._query.all_stems.isdisjoint(lexemes(each)) for each in apart)
 
     def _is_the_one_before(self, term: Term, found: set[int], pronoun: int) -> bool:
         """Return True if "he" or "she" can only refer to the person of this name."""

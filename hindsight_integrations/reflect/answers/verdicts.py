@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 
+from hindsight_integrations.nlp import syntax
 from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.sentences import Sentence
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.answers.caused import CauseMatch
@@ -22,12 +24,15 @@ from hindsight_integrations.reflect.answers.named import (
 from hindsight_integrations.reflect.answers.questions import WORDS, Term
 from hindsight_integrations.reflect.answers.roles import LIVING
 from hindsight_integrations.reflect.answers.stated import TIMES
+from hindsight_integrations.reflect.attribution import reported
 from hindsight_integrations.reflect.ending_hints import kind_nouns, may_have_ended
 
 _LIKING, _DISLIKING = (
     frozenset(stem for verb in WORDS[name] for stem in lexemes(verb))
     for name in ("liking", "disliking")
 )
+_HINTS = word_sets("endings_hinted")
+_PLACING = frozenset({"in", "on", "at", "out"})
 _EVER_SINCE = frozenset({"since", "always", "for"})
 _TENSES = {
     "will": "future", "wo": "future", "'ll": "future", "’ll": "future", "shall": "future",
@@ -94,8 +99,10 @@ class VerdictMatch(CauseMatch):
         It speaks of an end ("died", "was sold") of what the question or the other sentence speaks
         of; or of the one that was asked of, and of no further thing ("I got fired").
         """
+        if self._parts_from(told) or self._is_otherwise(told):
+            return True
         cue = may_have_ended(self._words)
-        if cue is None or self._is_with_another(told):
+        if cue is None or self._is_with_another(told) or not self._is_end_of(cue, told):
             return False
         verb = next((i for i in self._upward(cue) if self._words[i].is_verb), cue)
         near = self._near(verb) | self._near(cue)
@@ -106,18 +113,154 @@ class VerdictMatch(CauseMatch):
             if not (term.is_self or term.is_name)
             for i in self._positions(term)
         }
-        named = {stem for word in told.words if self._is_thing(word) for stem in lexemes(word.text)}
+        asked = {i for i in asked if not self._is_only_part(self._words[i], told)}
+        named = {
+            stem
+            for word in told.words
+            if self._is_thing(word) and not _is_part(word, told)
+            for stem in lexemes(word.text)
+        }
         things = {i for i in near - people if self._is_thing(self._words[i])}
         if near & asked or any(named & set(lexemes(self._words[i].text)) for i in things):
             return True
         names = {folded(word.text) for word in told.words if is_person(word)}
         own = {i for term in self._query.terms for i in self._positions(term)}
+        own -= {i for i in own if self._is_only_part(self._words[i], told)}
         own |= {i for i in people if folded(self._words[i].text) in names}
         kinds = kind_nouns(self._query.action)
         if not people - own and any(self._words[i].lemma in kinds for i in things):
             return True  # "the car was written off"
         kinds |= kind_nouns("work")
+        if self._words[cue].lemma in _HINTS["leaving_work"] and self._is_private(told):
+            return False
+        if people - own and all(self._words[i].dep == "poss" for i in near & own):
+            return False  # "after his father died"
         return bool(near & own) and all(self._words[i].lemma in kinds for i in things - own)
+
+    def _is_only_part(self, word: Word, told: Sentence) -> bool:
+        """Return True for the "plot" of "gave up plot 14", where the other has "plot rent"."""
+        same = [other for other in told.words if set(lexemes(other.text)) & set(lexemes(word.text))]
+        return bool(same) and all(_is_part(o, told) for o in same) and word.dep != "compound"
+
+    def _is_end_of(self, cue: int, told: Sentence) -> bool:
+        """Return False for an end of another thing than the other sentence or the question has.
+
+        That is what somebody else is said to say, who "stopped smoking" if it is asked what they
+        drive, who "cannot come after all" of one who lives somewhere, and who left a company of
+        which it is told what it is.
+        """
+        word, known = self._words[cue], self._known(told)
+        if cue in reported(syntax.parse(self._sentence.text)):
+            return False
+        does = self._words[cue + 1 : cue + 2]
+        if does and does[0].tag == "VBG" and known.isdisjoint(lexemes(does[0].text)):
+            return False
+        verb = next((i for i in self._upward(cue) if self._words[i].is_verb), cue)
+        if word.lemma in _HINTS["denying"] and self._words[verb].lemma not in _HINTS["light"]:
+            things = {i for i in self._near(verb) if self._is_thing(self._words[i])}
+            named = any(known & set(lexemes(self._words[i].text)) for i in things)
+            return named or not known.isdisjoint(lexemes(self._words[verb].lemma))
+        if word.lemma in _HINTS["passing_on"] and self._is_of_its_own(cue, told):
+            return False
+        if word.lemma in _HINTS["parting_from"]:
+            agents = [
+                i
+                for i in self.agents(cue)
+                if self._is_thing(self._words[i]) or is_person(self._words[i])
+            ]
+            return not agents or any(known & set(lexemes(self._words[i].text)) for i in agents)
+        return True
+
+    def _is_of_its_own(self, cue: int, told: Sentence) -> bool:
+        """Return True for "the map shows an island" if somebody stole the map."""
+        things = {stem for i in self.patients(cue) for stem in lexemes(self._words[i].text)}
+        return any(
+            told.words[root].lemma not in _HINTS["light"]
+            and told.words[root].lemma not in WORDS["lying"]
+            and things.intersection(
+                stem
+                for i in told.children(root, "nsubj")
+                if not is_person(told.words[i])
+                for stem in lexemes(told.words[i].text)
+            )
+            for root in told.roots()
+        )
+
+    def _parts_from(self, told: Sentence) -> bool:
+        """Return True for "switched from X to Y", where the other sentence tells of X."""
+        named = {
+            stem
+            for word in told.words
+            if (word.is_noun or word.tag == "CD") and not is_person(word)
+            for stem in lexemes(word.text)
+        }
+        return any(
+            word.lemma == "from"
+            and self._shifts(way)
+            and any(
+                named & set(lexemes(self._words[i].text))
+                for i in self._sentence.children(way, "pobj")
+            )
+            for way, word in enumerate(self._words)
+        )
+
+    def _shifts(self, way: int) -> bool:
+        """Return True for the "from" of "switched from" and "was put off from X to Y"."""
+        verb = next((i for i in self._upward(way) if self._words[i].is_verb), None)
+        if verb is None or not self.is_told(verb):
+            return False
+        to = any(word.lower in ("to", "into") for word in self._words[way + 1 : way + 6])
+        past = self._words[verb].tag in ("VBD", "VBN")
+        changes = self._words[verb].lemma in WORDS["changing"]
+        numbers = any(self._words[i].tag == "CD" for i in self._sentence.children(way, "pobj"))
+        return changes or (to and past and numbers)
+
+    def _is_otherwise(self, told: Sentence) -> bool:
+        """Return True for "is home again" and "has been stable", of what was "in hospital", "down".
+
+        Only of where or how something is for a while, not of what it is.
+        """
+        subject = self._query.subject
+        own = self._positions(subject) if subject is not None else set()
+        state = self._query.light_verb == "be" or self._query.passive
+        if not state or not any(
+            _is_passing(told, i) for i, word in enumerate(told.words) if word.is_verb
+        ):
+            return False
+        return any(
+            self._is_in_new_state(i, own, told) or self._is_restored(i, own)
+            for i in self._sentence.roots()
+        )
+
+    def _is_in_new_state(self, verb: int, own: Set[int], told: Sentence) -> bool:
+        """Return True for "is home", if the other sentence has no such word."""
+        if self._words[verb].lemma != "be" or not self.agents(verb) & own:
+            return False
+        stated = [self._words[i] for i in _states(self._sentence, verb)]
+        if self.tense(verb) not in ("present", "perfect") or not stated:
+            return False
+        known = self._known(told)
+        where = [word for word in stated if _tells_where(word)] or stated
+        return known.isdisjoint(lexemes(" ".join(word.text for word in where)))
+
+    def _is_restored(self, verb: int, own: Set[int]) -> bool:
+        """Return True for "was repaired", "has reopened"."""
+        done = self._words[verb].tag in ("VBD", "VBN") and not self._sentence.children(verb, "neg")
+        of_it = (self.agents(verb) | self.patients(verb)) & own
+        return self._words[verb].lemma in _HINTS["restoring"] and done and bool(of_it)
+
+    def _known(self, told: Sentence) -> frozenset[str]:
+        """Return the lexemes of another sentence and of the question."""
+        return self._query.all_stems.union(
+            *(lexemes(word.lemma) for word in told.words), lexemes(told.text)
+        )
+
+    def _is_private(self, told: Sentence) -> bool:
+        """Return True for what somebody did, has, likes or can, whatever they work as."""
+        if all(told.words[i].tag == "VBD" for i in told.roots()):
+            return True
+        verbs = {told.words[i].lemma for i in told.roots()} | {self._query.action}
+        return not verbs.isdisjoint(_HINTS["private"])
 
     def _is_with_another(self, told: Sentence) -> bool:
         """Return True for "no longer plays with Ira", if Ira was not mentioned before."""
@@ -337,3 +480,36 @@ class VerdictMatch(CauseMatch):
         )
         told = head.lemma in WORDS["saying"] | WORDS["states"]
         return verb in self._sentence.roots() or (beside and not told)
+
+
+def _is_part(word: Word, sentence: Sentence) -> bool:
+    """Return True for a noun that only tells what kind another one is: "plot rent"."""
+    head = sentence.words[word.head]
+    return word.dep == "compound" and not word.is_proper and not head.is_proper
+
+
+def _states(sentence: Sentence, verb: int) -> list[int]:
+    """Return the words of where or how something is: "in hospital", "home", "stable"."""
+    nouns = [sentence.words[i] for i in sentence.children(verb, "attr")]
+    if sentence.children(verb, "neg") or not all(map(_tells_where, nouns)):
+        return []
+    below = (*sentence.children(verb, "acomp"), *_places(sentence, verb))
+    return [j for i in below for j in sentence.subtree(i)]
+
+
+def _places(sentence: Sentence, verb: int) -> list[int]:
+    ways = [i for i in sentence.children(verb, "prep") if sentence.words[i].lower in _PLACING]
+    others = sentence.children(verb, "advmod", "prt", "attr")
+    return [*ways, *(i for i in others if _tells_where(sentence.words[i]))]
+
+
+def _tells_where(word: Word) -> bool:
+    return word.lower in _HINTS["whereabouts"]
+
+
+def _is_passing(sentence: Sentence, verb: int) -> bool:
+    """Return True for "is in hospital", "is down": so for a while."""
+    adjectives = (sentence.words[i] for i in sentence.children(verb, "acomp"))
+    participle = _tells_where(sentence.words[verb])  # "is closed"
+    placed = bool(_places(sentence, verb)) or any(map(_tells_where, adjectives))
+    return participle or (sentence.words[verb].lemma == "be" and placed)

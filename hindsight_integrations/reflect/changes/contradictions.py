@@ -87,6 +87,12 @@ _COUNT = re.compile(
     rf"\b(?:\d+|few|several|some|many|{'|'.join(sorted(_WORDS['numbers']))}) \Z", re.IGNORECASE
 )
 _COUNT_WIDTH = 16
+_RESUMED = re.compile(
+    r"\b(?:again|back (?:to|on|at|with|in|into)|resum(?:e|es|ed|ing)|relaps(?:e|es|ed)"
+    r"|rejoin(?:s|ed)?|restart(?:s|ed)?|reopen(?:s|ed)?|reinstated)\b",
+    re.IGNORECASE,
+)
+"""Words of what ended, and is so again: "started smoking again"."""
 _DAY_SLOTS = ("on", "at", "by", "for", "to", "obj")
 
 
@@ -301,6 +307,17 @@ def split_at_changes(
 def ends(newer: DatedStatement, terms: Set[str]) -> bool:
     """Return True if a statement says that a thing with these lexemes has ended."""
     return any(terms & value.terms for value in newer.statement.claims.ended)
+
+
+def resumes(later: DatedStatement, ended: DatedStatement) -> bool:
+    """Return True if a later statement says that what another one ended is so again."""
+    same = not _mentioned(later.memory).isdisjoint(_mentioned(ended.memory))
+    again = same and later.at > ended.at and _RESUMED.search(later.text) is not None
+    return again and ends(ended, later.statement.terms)
+
+
+def _mentioned(memory: Memory) -> frozenset[str]:
+    return frozenset(map(entity_norm, (*memory.entities, memory.speaker or "")))
 
 
 def _subject(change_claim: ChangeClaim, state_claim: StateClaim) -> str:
