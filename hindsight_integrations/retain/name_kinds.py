@@ -23,7 +23,7 @@ SURE = 4
 NO_PERSON = "no person"
 """Votes under this name count against "person"."""
 _LABELLED = " by its label"
-"""Ends the names of the votes of labels of single words: however many, they count as one hint."""
+"""Ends the names of the votes of labels: however many, they count as one hint."""
 _LISTED = 3
 _USED = 2
 _HINT = 1
@@ -39,11 +39,11 @@ _GREETING = re.compile(
 )
 _POSSESSED = re.compile(r"(?:['’]s?|(?<=s)['’]) (?:\w+ )??([\w-]+)")
 _NEXT = re.compile(r" (?:(?:also|just|never|always|still|really|even|has|had) )?([\w’']+)")
-_LAST = re.compile(r"([\w-]+)\W*\Z")
+_LAST = re.compile(r"([\w-]+) \Z")
 _PREPOSITION = re.compile(
     r"([\w-]+)(?: [\w-]+){0,2}? (in|to|from|at|for|of|with|via|near|through) \Z"
 )
-_THE = re.compile(r"\b(?:the|The|dem|vom|beim|der|die|das|le|la|el) \Z")
+_THE = re.compile(r"\b(?:[Tt]he|(dem|vom|beim|der|die|das|le|la|el)) \Z")
 _AT = re.compile(r"(?:\bat|@) \Z")
 _AND = re.compile(r"\b(?:me|myself|I),? and \Z")
 _ENUMERATING = frozenset({", ", " and ", ", and ", " & ", " + ", "/"})
@@ -134,12 +134,12 @@ def of_words(words: Sequence[str], titled: bool) -> Counter[str]:
     first, last, several = words[0], words[-1], len(words) > 1
     if titled or (several and first in _WORDS["kin_titles"]):
         return Counter(person=SURE)
-    if several and last in _WORDS["organization_words"]:
-        return Counter(organization=SURE)
+    if several and (kind := _kind_of_noun(first, last)):
+        return Counter({kind: SURE})
     if several and last in _WORDS["place_words"]:
         is_surname = last in _WORDS["place_surnames"] and is_first_name(first)
         return Counter(person=_LISTED, place=_LISTED) if is_surname else Counter(place=SURE)
-    if (several and first in _WORDS["organization_heads"]) or any(map(_is_body, words)):
+    if any(map(_is_body, words)):
         return Counter(organization=SURE)
     if first in _WORDS["name_heads"] and several and first not in _OF_PERSONS_TOO:
         return Counter(place=SURE) if first in _PLACE_HEADS else Counter({NO_PERSON: _USED})
@@ -147,12 +147,21 @@ def of_words(words: Sequence[str], titled: bool) -> Counter[str]:
         return Counter(person=SURE)
     if is_first_name(first):
         return Counter(person=_LISTED)
-    votes: Counter[str] = Counter()
-    if is_given_name(first):
-        votes["person"] += _HINT
-    if entity_norm(" ".join(words)) in _WORDS["places"]:
-        votes["place"] += _USED
-    return votes
+    is_place = entity_norm(" ".join(words)) in _WORDS["places"]
+    if is_given_name(first):  # "Austin" may be either, and "Paris Hilton" is no place
+        return Counter(person=_HINT, place=_HINT if is_place else 0)
+    return Counter(place=_USED if is_place else 0)
+
+
+def _kind_of_noun(first: str, last: str) -> str | None:
+    """Return the kind that the common noun in a name of several words tells."""
+    if {first, last} & _WORDS["family_words"]:
+        return "group"
+    if last in _WORDS["event_words"] or first in _WORDS["event_heads"]:
+        return "event"
+    if last in _WORDS["organization_words"] or first in _WORDS["organization_heads"]:
+        return "organization"
+    return None
 
 
 _SHIPS = frozenset({"MS", "MV", "SS", "RMS", "HMS", "USS"})
@@ -180,11 +189,13 @@ def of_use(text: str, start: int, end: int) -> Counter[str]:
         votes["person"] += _USED
     if following and following.group(1) in _PERSON_VERBS:
         votes["person"] += _USED
-    if last and before.endswith(" ") and last.group(1).casefold() in _PERSON_OBJECT:
+    if last and last.group(1).casefold() in _PERSON_OBJECT:
         votes["person"] += _USED
     if _GREETING.search(before) or _AND.search(before):
         votes["person"] += _USED
-    if _THE.search(before) or (_AT.search(before) and not possessed):
+    if article := _THE.search(before):
+        votes[NO_PERSON] += _USED if article[1] else SURE  # "the Aurora", but "die Anna"
+    if _AT.search(before) and not possessed:
         votes[NO_PERSON] += _USED
     if phrase:
         votes += _of_phrase(phrase.group(1).casefold(), phrase.group(2))
@@ -197,21 +208,30 @@ def _of_phrase(word: str, preposition: str) -> Counter[str]:
         return Counter(organization=_USED)
     if word in _WORDS["motion_words"] and preposition not in ("for", "of", "with"):
         return Counter(place=_USED)
-    return Counter(place=_HINT) if preposition in ("in", "near") else Counter()
+    eaten = preposition == "at" and word in _WORDS["meal_words"]
+    return Counter(place=_HINT) if eaten or preposition in ("in", "near") else Counter()
 
 
-def of_label(kind: str, words: int) -> Counter[str]:
-    """Return the vote of a model's label, worth more for a name of several words."""
-    if kind == "concept":
-        return Counter()
-    return Counter({kind + _LABELLED: _HINT} if words == 1 else {kind: _USED})
+def of_label(kind: str, *, full_name: bool) -> Counter[str]:
+    """Return the vote of a model's label: a hint, which decides nothing alone.
+
+    Of the kinds that nothing but a label tells, more are wrong than right, apart from those of
+    persons.
+
+    Args:
+        kind: the kind that it names; "concept" for no label.
+        full_name: True if the name's words are as those of a person's first and last name.
+    """
+    if kind == "person" and full_name:
+        return Counter(person=_USED)
+    return Counter() if kind == "concept" else Counter({kind + _LABELLED: _HINT})
 
 
 def decide(votes: Iterable[Counter[str]]) -> tuple[str, int]:
     """Return the kind with the most votes, and their weight.
 
-    "concept" on a tie, and if nothing but labels of a single word or one preposition speaks for a
-    kind: models take every second unknown name for a place, and a language or town for a person.
+    "concept" on a tie, and if nothing but labels or one preposition speaks for a kind: models take
+    every second unknown name for a place, and a language or town for a person.
     """
     total: Counter[str] = Counter()
     for vote in votes:

@@ -421,10 +421,37 @@ class TestWhichOneIsMeant:
             "Her last night",
             "The price is 3/4 of that",
             "The Saturday week after week",
+            "Maybe on Friday we go",
+            "Whether she comes in September is open",
+            "She starts on the 15th, or in January",
+            "She comes on Friday or Saturday",
+            "Nicht am Montag",
+            "No el lunes, no el martes",
+            "But tomorrow never came",
+            "Their first trophy since 1905",
+            "Monday's child will be fair",
+            "They leave on the Friday before",
+            "Rents rise from 1950 to 2100 euros",
+            'Watched "Saturday Night Fever" again',
+            'Tomorrow never: "Manic Monday"',
+            "Ils se marient le 14 novembre à Annecy",
         ],
     )
     def test_what_only_looks_like_a_time(self, text: str) -> None:
         assert find_times(text, THURSDAY) == ()
+
+    @pytest.mark.parametrize(
+        ("text", "day"),
+        [
+            ("1) swim by June 2) rest", "2023-06-01"),
+            ("She moves in tomorrow week", "2023-05-26"),
+            ('Yesterday we heard "Manic Monday"', "2023-05-17"),
+            ("Rents rose from 1950 to 2100 euros in April", "2023-04-01"),
+            ("Nicht am Montag, sondern am 22. Mai", "2023-05-22"),
+        ],
+    )
+    def test_what_stands_beside_a_time_is_left_alone(self, text: str, day: str) -> None:
+        assert only(text).start == datetime.fromisoformat(day).replace(tzinfo=UTC)
 
     def test_german_here_is_not_french_yesterday(self) -> None:
         assert find_times("Was ist hier los?", THURSDAY) == ()
@@ -605,6 +632,9 @@ class TestSize:
             "twenty - ",
             "moved the " + "a " * 40 + "from 2 to 9 May ",
             "a week from Monday ",
+            "whether a or Monday or ",
+            '"Manic Monday" ',
+            "first since 1905 ",
         ],
     )
     def test_a_megabyte_of_anything_is_read(self, unit: str) -> None:

@@ -338,7 +338,7 @@ def _is_verb(words: Sequence[Word], index: int) -> bool:
     """Return True for a verb, and where the tagger errs, for a past form that begins a clause."""
     word = words[index]
     if word.tag == "VBG" and index and words[index - 1].text.casefold() in _WORDS["participial"]:
-        return False  # "while printing" has the tense of another verb
+        return words[index - 1].text.casefold() == "since"  # "while printing" has another's tense
     if word.tag[:2] in ("VB", "MD"):
         return True
     if word.tag == "TO":
@@ -369,6 +369,8 @@ def _tense(
     following = [word.text.casefold() for word in rest]
     if tag == "TO":
         return _tense_of_infinitive(words, first, previous)
+    if tag == "VBG" and first and words[first - 1].text.casefold() == "since":
+        return "past"
     if tag == "MD":
         done = not {"have", "'ve", "’ve"}.isdisjoint(following)
         return "past" if done and head not in ("will", "'ll", "’ll") else "future"
@@ -428,7 +430,10 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
     if not inside:
         return None
     chain = before[-1] if before else inside[0]
-    if before and (_sets(chain.verb, preposition) or _expects(sentence, chain, preposition)):
+    if before and _sets(chain.verb, preposition):
+        told = chain.tense == "past"  # "promised for 4 January", which may be over
+        return Direction("future", Evidence.PRESENT if told else Evidence.TENSE)
+    if before and _expects(sentence, chain, preposition):
         return Direction("future", Evidence.TENSE)
     if before and preposition == "for" and _is_entered(sentence):
         return Direction("future", Evidence.TENSE)

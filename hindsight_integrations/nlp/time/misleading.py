@@ -21,14 +21,32 @@ _REACH = 40
 
 _DENIED = re.compile(
     r"""
-    (?: (?<!if\s) (?<!why\s) \bnot | n['’]t
+    (?: (?<!if\s) (?<!why\s) \bnot | n['’]t | \bnicht | \bkein(?:e|en|em|er)? | \b(?:non\s)?pas
       | \b(?:except(?:ing)?(?:\s for)? | excluding | instead\s of | rather\s than | other\s than
            | apart\s from | but\s not | außer | statt | anstatt | excepto | salvo | sauf ) )
-    \s (?: (?:on|in|at|for|am|im|el|le) \s )? (?: (?:this|the) \s )? \Z
+    \s (?: (?:on|in|at|for|am|im|el|le|en) \s )? (?: (?:this|the|la|los) \s )? \Z
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_DENIED_IN_SPANISH = re.compile(r"\bno\s(?:(?:el|en)\s)?(?:(?:la|los)\s)?\Z", re.IGNORECASE)
+_NEVER = re.compile(r"\s(?:never|nunca|nie|ne\s\w+\sjamais)\b", re.IGNORECASE)
+"""After a time that is the subject: "tomorrow never came"."""
 _ALSO = re.compile(r"\s(?:and|or|und|oder|y|et)\s(?:on\s)?", re.IGNORECASE)
+
+_DOUBTED = re.compile(
+    r"""
+    (?: \b(?:maybe|perhaps|possibly|vielleicht|womöglich|peut-être|quizás?|tal\svez|acaso)
+        \s (?:(?:on|in|at|by|am|im|el|en|le|the|this|next)\s){0,2}
+      | \b(?:whether|ob)\s [^,;:.!?\n]* )
+    \Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_OR = re.compile(
+    r",?\s(?:or|oder|ou|o)\s"
+    r"(?:(?:maybe|perhaps|else|even|on|in|at|by|the|this|next|am|im|el|en|le)\s){0,3}",
+    re.IGNORECASE,
+)
 
 _SENTENCE_REACH = 200
 """Characters on each side of a time that may belong to its sentence."""
@@ -63,7 +81,7 @@ _ZONE_AFTER = re.compile(
     \s? \(? ( (?:UTC|GMT)(?:[+-]\d{1,2})?
       | [ECMP](?:S|D)?T | (?:CE|EE|WE|BS|IS|JS|KS|MS|SG|HK|PK|AK[SD]|AE[SD]|AC[SD]|AW[SD]|NZ[SD])S?T
       | AE[SD]?T | MSK | SAST | WAT | CAT | EAT | GST | HST | BRT | WIB ) \b
-    | \s? \(? ((?:local | Eastern | Central | Mountain | Pacific
+    | \s? \(? ((?:local | server | Eastern | Central | Mountain | Pacific
         | (?:(?!Christmas|Dinner|Lunch)[A-Z][a-z]+\s?){1,2}) \s?time) \b
     """,
     re.VERBOSE,
@@ -85,19 +103,51 @@ _NO_PART_OF_NAMES = _WORDS["function_words"].union(
 )
 
 
-def is_denied(context: Context, start: int, denied_until: int) -> bool:
+def is_denied(context: Context, start: int, end: int, denied_until: int) -> bool:
     """Return True for a time that the statement excludes: "not on Monday", "except Thursday".
 
     Args:
         context: the text.
         start: offset of the time.
+        end: offset after it.
         denied_until: offset after the last time that was denied; -1 if none was.
     """
     if context.statement is None:
         return False
     if denied_until >= 0 and _ALSO.fullmatch(context.text, denied_until, start):
         return True
-    return _DENIED.search(context.text, max(0, start - _REACH), start) is not None
+    if _NEVER.match(context.text, end):
+        return True
+    first = max(0, start - _REACH)
+    if context.language.code == "es" and _DENIED_IN_SPANISH.search(context.text, first, start):
+        return True
+    return _DENIED.search(context.text, first, start) is not None
+
+
+def is_doubted(context: Context, start: int) -> bool:
+    """Return True for a time that the statement itself doubts: "maybe Friday", "whether in May".
+
+    Args:
+        context: the text.
+        start: offset of the time.
+    """
+    if context.statement is None:
+        return False
+    first = max(0, start - _REACH)
+    return _DOUBTED.search(context.text, first, start) is not None
+
+
+def are_alternatives(context: Context, end: int, start: int) -> bool:
+    """Return True for two times of which only one is meant: "on the 15th, or in January".
+
+    Args:
+        context: the text.
+        end: offset after the first.
+        start: offset of the second.
+    """
+    if context.statement is None or start - end > _REACH:
+        return False
+    return _OR.fullmatch(context.text, end, start) is not None
 
 
 def is_unreal(context: Context, start: int, end: int) -> bool:

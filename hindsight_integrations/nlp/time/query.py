@@ -31,12 +31,14 @@ from hindsight_integrations.nlp.time.lexer import (
     read,
 )
 from hindsight_integrations.nlp.time.misleading import (
+    are_alternatives,
     is_denied,
+    is_doubted,
     is_in_a_name,
     is_unreal,
     of_this_zone,
 )
-from hindsight_integrations.nlp.time.quotes import Quotation, quotations
+from hindsight_integrations.nlp.time.quotes import Quotation, is_title, quotations
 from hindsight_integrations.nlp.time.relations import RELATIONS, EventAnchor, anchors
 from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.timespan import Precision, TimeSpan
@@ -159,6 +161,8 @@ def _requoted(
     result = list(outside)
     for index, inner in said.items():
         start, end, first, last = quoted[index]
+        if is_title(text[start:end]):
+            continue
         around = outside[bisect_left(begins, first) : bisect_left(begins, last)]
         around = [time for time in around if not start <= time.start_char < end]
         if not around:
@@ -282,18 +286,26 @@ def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None
     context = parsed.context
     named: TimeExpression | None = None
     denied_until = -1
-    for token in parsed.tokens:
-        if token.when is None:
+    times = [(token, token.when) for token in parsed.tokens if token.when is not None]
+    either = {
+        token.start
+        for (first, _), (second, _) in pairwise(times)
+        if are_alternatives(context, first.end, second.start)
+        for token in (first, second)
+    }
+    for token, when in times:
+        if token.start in either or is_doubted(context, token.start):
+            yield token, None
             continue
-        if is_denied(context, token.start, denied_until):
+        if is_denied(context, token.start, token.end, denied_until):
             denied_until = token.end
             yield token, None
             continue
         time = None
         if not is_unreal(context, token.start, token.end):
-            time = _time(token, token.when, context)
-        if time and named and isinstance(token.when, Recurring) and time.yearly:
-            time = _in_named_year(time, token.when, named, context)
+            time = _time(token, when, context)
+        if time and named and isinstance(when, Recurring) and time.yearly:
+            time = _in_named_year(time, when, named, context)
         elif time and _NAMED_YEAR.search(time.text):
             named = time
         if time and time.yearly and _is_of_a_named_year(time, context):

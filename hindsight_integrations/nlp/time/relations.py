@@ -18,6 +18,7 @@ from hindsight_integrations.nlp.time.calendar import EARLIEST, LATEST, Recurring
 from hindsight_integrations.nlp.time.dates import FEW
 from hindsight_integrations.nlp.time.direction import is_habit, is_moved_from
 from hindsight_integrations.nlp.time.grammar import UNITS, Grammar, Match, ParsedText
+from hindsight_integrations.nlp.time.idioms import is_the_most
 from hindsight_integrations.nlp.time.lexer import WORDS, Token, TokenKind
 from hindsight_integrations.timespan import Precision, TimeSpan, as_utc
 
@@ -25,6 +26,8 @@ RELATIONS = Grammar()
 """The last pass."""
 
 _SHORT_WEEKDAYS = frozenset({"Mon", "Tue", "Tues", "Thu", "Thurs", "Fri"})
+
+_POSSESSIVE = re.compile(r"['’]s\b")
 
 _YEAR = timedelta(days=365)
 
@@ -121,6 +124,8 @@ def _days_of_week(match: Match) -> When | None:
 def _since(match: Match) -> When | None:
     """Since March, "seit 2019", 2019 to present: up to the reference."""
     (when,) = match.whens()
+    if match.context.statement is not None and is_the_most(match):
+        return None
     start = (when.past(match.now) if isinstance(when, Recurring) else when).start
     end = match.now if match.now > start else LATEST
     return None if _named_for_a_month(match) else TimeSpan(start, end, Precision.RANGE)
@@ -241,6 +246,9 @@ def _month(match: Match) -> When | None:
 @RELATIONS.rule("[ON BY FOR] WEEKDAY", "[AT OVER ON FOR DURING] THE WEEKDAY")
 def _in_context(match: Match) -> When | None:
     """During the summer, "im Sommer", at Christmas, on Monday, over the weekend."""
+    beside_another = match.context.word_after(match.end) in ("before", "after")
+    if match.has(TokenKind.THE) and match.has(TokenKind.WEEKDAY) and beside_another:
+        return None  # "on the Friday before"
     return match.whens()[0]
 
 
@@ -249,7 +257,7 @@ def _bare_weekday(match: Match) -> When | None:
     """Monday, as in "see you Monday": the full name, no habit, no part of a name."""
     context = match.context
     spelled = context.text[match.start : match.end]
-    if context.statement is not None and _is_attribute(match):
+    if context.statement is not None and (_is_attribute(match) or _owns(match)):
         return None
     if len(spelled) < len("Monday") - (context.language.code == "fr"):
         return None
@@ -270,6 +278,14 @@ def _short_weekday(match: Match) -> When | None:
     if match.context.statement is None or spelled not in _SHORT_WEEKDAYS:
         return None
     return match.context.when(match.tokens[0])
+
+
+def _owns(match: Match) -> bool:
+    """Return True for "Monday's child", in the present tense: that Monday may be any."""
+    if not _POSSESSIVE.match(match.context.text, match.end):
+        return False
+    shown = match.context.direction(match.start, match.end)
+    return shown is not None and shown.tense == "future"
 
 
 def _is_attribute(match: Match) -> bool:
