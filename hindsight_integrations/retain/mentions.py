@@ -188,6 +188,9 @@ _PAYS = re.compile(
 )
 _HAS_BEFORE = re.compile(r"\b([A-Z][\w'’-]*) \d+(?:[,;]| and) \Z")
 _HAS_AFTER = re.compile(r"[A-Z][\w'’-]* \d+(?:[,;]| and) ([A-Z][\w'’-]*) \d")
+_AMOUNT_REACH = 60
+"""Characters before a name that are searched for a verb of paying, and another name's number."""
+
 _COUNTED = frozenset({"NN", "NNS", "JJ", "JJR", "NNPS", "CD", "VBN"})
 """Penn tags of the words after a number that counts something: "Ana 20 minutes"."""
 
@@ -324,9 +327,11 @@ class _Cutter:
     def _is_amount(self, words: Sequence[Word]) -> bool:
         """Return True for a number that somebody pays or has: "Paid Anneke 20", "Ines 3, Bo 4"."""
         start = words[0].start
-        if _PAYS.search(self.text, 0, start):
+        first = max(0, start - _AMOUNT_REACH)
+        if _PAYS.search(self.text, first, start):
             return True
-        before, after = _HAS_BEFORE.search(self.text, 0, start), _HAS_AFTER.match(self.text, start)
+        before = _HAS_BEFORE.search(self.text, first, start)
+        after = _HAS_AFTER.match(self.text, start)
         others = [one[1].casefold() for one in (before, after) if one]
         return any(other != words[0].lower for other in others)
 
@@ -341,6 +346,8 @@ def _own_votes(words: Sequence[Word], spelled: str, titled: bool) -> Counter[str
     if name_kinds.is_ship(spelled):
         return Counter(product=name_kinds.SURE)
     votes = name_kinds.of_words([word.lower for word in words], titled)
+    if len(words) == 1 and words[0].opens and words[0].lower in _WORDS["also_words"]:
+        votes["person"] -= votes["person"] < 2  # "Bill of lading": the capital says nothing here
     if " & " in spelled:  # "Petals & Thorn" is a firm rather than "Kev & Shaz"
         votes[name_kinds.NO_PERSON] += name_kinds.TOLD
         votes["organization"] += all(word.listed for word in words)

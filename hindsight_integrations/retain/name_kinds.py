@@ -142,14 +142,17 @@ def of_words(words: Sequence[str], titled: bool) -> Counter[str]:
     if any(map(_is_body, words)):
         return Counter(organization=SURE)
     if first in _WORDS["name_heads"] and several and first not in _OF_PERSONS_TOO:
-        return Counter(place=SURE) if first in _PLACE_HEADS else Counter({NO_PERSON: _USED})
+        if first in _PLACE_HEADS:
+            return Counter(place=SURE)
+        return Counter({NO_PERSON: _USED, "place": int(first in _WORDS["compass_words"])})
     if first in _TITLES and several and is_first_name(last):
         return Counter(person=SURE)
     if is_first_name(first):
         return Counter(person=_LISTED)
     is_place = entity_norm(" ".join(words)) in _WORDS["places"]
     if is_given_name(first):  # "Austin" may be either, and "Paris Hilton" is no place
-        return Counter(person=_HINT, place=_HINT if is_place else 0)
+        is_day = several and first in _WORDS["calendar"]  # "April Fools"
+        return Counter(person=0 if is_day else _HINT, place=_HINT if is_place else 0)
     return Counter(place=_USED if is_place else 0)
 
 
@@ -230,8 +233,8 @@ def of_label(kind: str, *, full_name: bool) -> Counter[str]:
 def decide(votes: Iterable[Counter[str]]) -> tuple[str, int]:
     """Return the kind with the most votes, and their weight.
 
-    "concept" on a tie, and if nothing but labels or one preposition speaks for a kind: models take
-    every second unknown name for a place, and a language or town for a person.
+    "concept" on a tie and near one, and if nothing but labels or one preposition speaks for a kind:
+    models take every second unknown name for a place, and a language or town for a person.
     """
     total: Counter[str] = Counter()
     for vote in votes:
@@ -241,7 +244,9 @@ def decide(votes: Iterable[Counter[str]]) -> tuple[str, int]:
     total["person"] -= total.pop(NO_PERSON, 0)
     ranked = [*(+total).most_common(2), ("concept", 0), ("concept", 0)][:2]
     kind, weight = ranked[0]
-    return ("concept", 0) if weight in (ranked[1][1], _HINT) else (kind, weight)
+    against = ranked[1][1]
+    doubted = weight == against or (weight - against < _USED <= against)
+    return ("concept", 0) if doubted or weight == _HINT else (kind, weight)
 
 
 def of_neighbours(text: str, names: Sequence[tuple[int, int, Counter[str]]]) -> list[Counter[str]]:

@@ -147,6 +147,7 @@ def test_a_part_that_two_known_persons_share_is_neither() -> None:
         ("He bought a John Deere tractor there.", "John Deere", "concept"),
         ("She read about the Battle of Hastings.", "Battle of Hastings", "event"),
         ("They sang Fauré's Requiem in the hall.", "Fauré's Requiem", "concept"),
+        ("Tomorrow is April Fools.", "April Fools", "concept"),
         ("Kev & Shaz join us there.", "Kev & Shaz", "concept"),
         ("He lived with the Brandt family in Kiel.", "Brandt", "concept"),
         ("We work in Tower 7 with them.", "Tower 7", "concept"),

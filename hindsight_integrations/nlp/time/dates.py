@@ -631,7 +631,8 @@ def _edge_of_current(match: Match) -> When | None:
     spelled = context.text[match.start : match.end].casefold()
     if context.statement is None or " of " not in spelled:
         return None
-    if context.word_after(match.end) == "of" or match.tense() == "past":
+    attribute = context.tag_after(match.end)[:2] == "NN"  # "end of month figures"
+    if attribute or context.word_after(match.end) == "of" or match.tense() == "past":
         return None
     return _third(calendar.period(match.unit(), match.now), match.value(TokenKind.EDGE))
 

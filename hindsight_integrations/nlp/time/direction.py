@@ -164,8 +164,10 @@ def direction(
     by_verb = None
     if words and language.code == "en":
         sentence = _sentence(text, first, last, start, end, words)
+        if done is None and preposition == "on" and _may_be_told(sentence):
+            return _by_setting(text, start, language, setting)
         by_verb = _by_verb(sentence, preposition, text[start:end])
-    elif tense := language.tense(text[first:last]):
+    elif tense := language.tense(_clause_around(text, first, last, start, end)):
         by_verb = Direction(tense, Evidence.TENSE)
     if done is not None:
         return _by_box(done, by_verb, preposition)
@@ -180,6 +182,17 @@ def direction(
         clause = _LETTERS.findall(text[first:last].casefold())
         by_nouns = _suggested(clause) or _announced(clause, preposition, text[start:end])
     return by_nouns or _by_setting(text, start, language, setting)
+
+
+def _clause_around(text: str, first: int, last: int, start: int, end: int) -> str:
+    """Return the part between commas around a time, or the sentence if nothing else is in it."""
+    before, after = text[first:start].rsplit(",", 1)[-1], text[end:last].split(",", 1)[0]
+    clause = before + text[start:end] + after
+    return clause if len(_LETTERS.findall(before + after)) >= _CLAUSE_WORDS else text[first:last]
+
+
+_CLAUSE_WORDS = 3
+"""Words beside a time from which the part between commas is taken for a clause."""
 
 
 def is_habit(text: str, start: int, end: int) -> bool:
@@ -454,6 +467,12 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
         return origin
     plain = chain.tense == "present" and chain.verb not in _BE  # a birthday "is" on 2 June
     return Direction("future", Evidence.PRESENT if plain else Evidence.TENSE)
+
+
+def _may_be_told(sentence: _Sentence) -> bool:
+    """Return True for a note that begins with a verb whose past is the same: "Read it Sunday"."""
+    inside = sentence.folded(sentence.start, sentence.time)
+    return inside[:1] != [] and inside[0] in _WORDS["same_in_past"]
 
 
 def _evidence_of_past(sentence: _Sentence, chain: _Chain, preposition: str) -> Evidence:

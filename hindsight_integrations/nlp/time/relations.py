@@ -68,7 +68,8 @@ def _moved_to(match: Match) -> When | None:
 def _range_of_years(match: Match) -> When | None:
     """2004 to 2005, with no word before."""
     likely = all(token.value in _RECENT for token in match.all(TokenKind.YEAR))
-    return _range(match) if likely else None
+    of_things = match.has(TokenKind.TO) and match.context.tag_after(match.end)[:2] == "NN"
+    return _range(match) if likely and not of_things else None  # "2019 to 2021 models"
 
 
 def _between(match: Match, first: When, last: When) -> TimeSpan:
@@ -191,7 +192,9 @@ def _at_distance(match: Match) -> When | None:
 
 def _lasts(match: Match, when: When) -> bool:
     """Return True if a time that begins then is as likely: "away three weeks from Monday"."""
-    dated = isinstance(when, Recurring) and when.cycle is Precision.YEAR
+    named = match.context.text[match.tokens[-1].start : match.end]
+    dated = isinstance(when, TimeSpan) and any(character.isdigit() for character in named)
+    dated = dated or (isinstance(when, Recurring) and when.cycle is Precision.YEAR)
     return dated or match.context.word_before(match.start).casefold() in WORDS["lasting"]
 
 
