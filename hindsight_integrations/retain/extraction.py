@@ -28,7 +28,8 @@ from hindsight_integrations.retain.causes import Utterance, causes
 from hindsight_integrations.retain.chunking import pieces
 from hindsight_integrations.retain.enrichment import preceding_question
 from hindsight_integrations.retain.file_dates import is_dateline
-from hindsight_integrations.retain.mentions import NameSpan, find_all_names, is_prose
+from hindsight_integrations.retain.identifiers import NameSpan
+from hindsight_integrations.retain.mentions import find_all_names, is_prose
 from hindsight_integrations.retain.speakers import has_agent_role
 from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.stores.base import Vector

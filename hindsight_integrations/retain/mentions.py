@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from hindsight_integrations.models import Entity
@@ -19,6 +19,7 @@ from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import Annotation, NamedSpan
 from hindsight_integrations.normalization import MARKS, entity_norm
 from hindsight_integrations.retain import name_kinds
+from hindsight_integrations.retain.identifiers import NameSpan, identifiers, unspaced_names
 from hindsight_integrations.retain.name_kinds import is_first_name
 from hindsight_integrations.retain.name_words import (
     AROUND_NAMES,
@@ -34,23 +35,6 @@ from hindsight_integrations.retain.name_words import (
 )
 
 _WORDS = word_sets("names")
-
-
-@dataclass(frozen=True, slots=True)
-class NameSpan:
-    """`text[start:end]` names `name` (in its best spelling), a thing of `kind`.
-
-    Attributes:
-        certain: True if more than a model's label says so.
-        votes: weights of the kinds that this mention speaks for.
-    """
-
-    start: int
-    end: int
-    name: str
-    kind: str
-    certain: bool = False
-    votes: Counter[str] = field(default_factory=Counter, compare=False)
 
 
 _URL = re.compile(r"(?:https?://|ftp://|www\.)\S+", re.IGNORECASE)
@@ -128,15 +112,24 @@ def _names_in(
             votes=span.votes
             + votes
             + name_kinds.votes_of_context(text, span.start, span.end)
-            + _of_compound(span, nouns),
+            + _of_compound(text, span, nouns),
         )
         for span, votes in zip(spans, beside, strict=True)
     ]
 
 
-def _of_compound(span: NameSpan, nouns: Container[int]) -> Counter[str]:
-    """Return the vote of a noun after a name, which it tells more of: "Grafana dashboards"."""
-    return Counter({name_kinds.NO_PERSON: 2} if span.end + 1 in nouns else {})
+def _of_compound(text: str, span: NameSpan, nouns: Container[int]) -> Counter[str]:
+    """Return the vote of a noun after a name, which it tells more of: "Grafana dashboards".
+
+    With an article before it the name is a part of what the noun names: "a John Deere mower".
+    """
+    if span.end + 1 not in nouns:
+        return Counter()
+    article = _INDEFINITE.search(text, max(0, span.start - 3), span.start)
+    return Counter({name_kinds.NO_PERSON: name_kinds.NAME_FORM_WEIGHT if article else 2})
+
+
+_INDEFINITE = re.compile(r"\b[Aa]n? \Z")
 
 
 def longest(spans: Iterable[NameSpan]) -> list[NameSpan]:
@@ -184,7 +177,10 @@ _NAME_SHAPE = re.compile(r"P(?:(?:ll?|lt)?P)*n?")
 """Proper nouns, joined by "of the" or "van der", with a number after them: "Apollo 11"."""
 
 _NUMBER = re.compile(r"(?!(?:1[5-9]|20)\d\d\Z)\d{1,4}(?:\.\d+)*")
-_NOT_NUMBERING = re.compile(r"\s?(?:%|:\s?\d|/\d|,\d|,? [ap]\.?m\b|,(?: \S+){1,3} \d)")
+_NOT_NUMBERING = re.compile(
+    r"\s?(?:%|:\s?\d|/\d|,\d|,? [ap]\.?m\b|,(?: \S+){1,3} \d"
+    r"|\)|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\b)"
+)
 _PAYS = re.compile(
     r"\b(?:pa(?:y|ys|id)|ow(?:e|es|ed)|g(?:ive|ives|ave)|sen[dt]|len[dt]|charged?|tip(?:ped)?|refund(?:ed)?"
     r"|wired?|transfer(?:red)?|reimbursed?) \Z",
@@ -192,6 +188,9 @@ _PAYS = re.compile(
 )
 _HAS_BEFORE = re.compile(r"\b([A-Z][\w'’-]*) \d+(?:[,;]| and) \Z")
 _HAS_AFTER = re.compile(r"[A-Z][\w'’-]* \d+(?:[,;]| and) ([A-Z][\w'’-]*) \d")
+_AMOUNT_REACH = 60
+"""Characters before a name that are searched for a verb of paying, and another name's number."""
+
 _COUNTED = frozenset({"NN", "NNS", "JJ", "JJR", "NNPS", "CD", "VBN"})
 """Penn tags of the words after a number that counts something: "Ana 20 minutes"."""
 
@@ -250,7 +249,9 @@ class _Cutter:
                 spelled,
                 kind,
                 votes=_own_votes(name, spelled, titled)
-                | name_kinds.vote_of_label(kind if start == 0 else "concept", len(name)),
+                | name_kinds.vote_of_label(
+                    kind if start == 0 else "concept", full_name=_is_full_name(name)
+                ),
             )
 
     def _leading(self, words: Sequence[Word], after: Word | None) -> int:
@@ -316,6 +317,8 @@ class _Cutter:
             return last.lower in AROUND_NAMES and not (is_suffix or is_surname)
         if end > 1 and self._is_known(words[:end]):
             return False
+        if _NOT_NUMBERING.match(self.text, last.end):
+            return True
         follows = after if end == len(words) else words[end]
         counts = follows is not None and not follows.opens and follows.tag in _COUNTED
         gap = self.text[last.end : follows.start] if follows else ""
@@ -324,10 +327,18 @@ class _Cutter:
     def _is_amount(self, words: Sequence[Word]) -> bool:
         """Return True for a number that somebody pays or has: "Paid Anneke 20", "Ines 3, Bo 4"."""
         start = words[0].start
-        if _PAYS.search(self.text, 0, start):
+        first = max(0, start - _AMOUNT_REACH)
+        if _PAYS.search(self.text, first, start):
             return True
-        before, after = _HAS_BEFORE.search(self.text, 0, start), _HAS_AFTER.match(self.text, start)
-        return any(is_first_name(one[1].casefold()) for one in (before, after) if one)
+        before = _HAS_BEFORE.search(self.text, first, start)
+        after = _HAS_AFTER.match(self.text, start)
+        others = [one[1].casefold() for one in (before, after) if one]
+        return any(other != words[0].lower for other in others)
+
+
+def _is_full_name(words: Sequence[Word]) -> bool:
+    """Return True for several words that are no common ones: "Sung-min Park", not "Tower 7"."""
+    return len(words) > 1 and not any(word.listed or not word.is_capital for word in words)
 
 
 def _own_votes(words: Sequence[Word], spelled: str, titled: bool) -> Counter[str]:
@@ -335,9 +346,12 @@ def _own_votes(words: Sequence[Word], spelled: str, titled: bool) -> Counter[str
     if name_kinds.is_ship(spelled):
         return Counter(product=name_kinds.NAME_FORM_WEIGHT)
     votes = name_kinds.votes_of_words([word.lower for word in words], titled)
-    return votes + Counter(
-        {name_kinds.NO_PERSON: name_kinds.STATED_WEIGHT} if " & " in spelled else {}
-    )
+    if len(words) == 1 and words[0].opens and words[0].lower in _WORDS["also_words"]:
+        votes["person"] -= votes["person"] < 2  # "Bill of lading": the capital says nothing here
+    if " & " in spelled:  # "Petals & Thorn" is a firm rather than "Kev & Shaz"
+        votes[name_kinds.NO_PERSON] += name_kinds.STATED_WEIGHT
+        votes["organization"] += all(word.listed for word in words)
+    return votes
 
 
 def _is_before_preposition(first: Word, second: Word) -> bool:
@@ -531,79 +545,6 @@ def _is_lower_name(words: Sequence[Word], kind: str) -> bool:
 
 def _is_acronym(word: Word) -> bool:
     return word.text in ("US", "WHO")
-
-
-_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
-_HANDLE = re.compile(r"(?<![\w@./])@\w(?:[\w.-]*\w)?")
-_HASHTAG = re.compile(r"(?<![\w#/&])#\w+")
-_CODE = re.compile(r"(?<![\w.,:/@#-])(?=[\w./-]*\d)(?=[\w./-]*[^\W\d_])\w+(?:[-./]\w+)*")
-_NUMBERED = re.compile(
-    rf"\b(?:{'|'.join(sorted(_WORDS['numbered']))}) (?:no\.? ?|#)?"
-    r"(?:[a-z]{1,2}-?)?\d{1,6}(?:[.-]\d+)*[a-z]?\b(?!,\d|:\d)",
-    re.IGNORECASE,
-)
-_MEASURE = re.compile(
-    r"""
-    \d[\d.,]*[-/]?(?:st|nd|rd|th|s|am|pm|a|p|h|hrs?|min|mins|sec|ms|x|k|m|bn|b|d|w|y|yo|km|kg|g|mg
-        |ml|l|cm|mm|mi|ft|in|lbs?|oz|mph|kph|kb|mb|gb|tb|hz|khz|mhz|ghz|px|fps|eur|usd|c|f|p|ish
-        |er|ers|e|ème )
-    | \d+(?:\.\d+)?(?:-\w+)+                 # 3-year-old, 10-day
-    | \d+[-/.](?:\d+|[^\W\d_]+)[-/.]\d+.*    # dates
-    | \d+t\d[\d:]*z?                         # times
-    | \d+x\d+\w*                             # 6x800, 4x4m
-    | [qhw]\d\d? | \w+\.\d{1,2}(?:am|pm)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-
-
-_COUNTING = re.compile(r" [a-z]+s\b")
-
-
-def _sure(match: re.Match[str], kind: str, name: str = "") -> NameSpan:
-    """Return the span of a pattern that leaves no doubt of the kind."""
-    votes = Counter({kind: name_kinds.NAME_FORM_WEIGHT})
-    return NameSpan(match.start(), match.end(), name or match.group(), kind, votes=votes)
-
-
-def identifiers(text: str) -> Iterator[NameSpan]:
-    """Yield addresses, @handles, #hashtags, codes with digits in them, and numbered nouns."""
-    for pattern in (_ADDRESS, _HANDLE):
-        for match in pattern.finditer(text):
-            yield _sure(match, "person")
-    for match in _HASHTAG.finditer(text):
-        tag = match.group()
-        name = tag if tag[1:].isdigit() else tag[1:]
-        yield NameSpan(match.start(), match.end(), name, "concept")
-    for match in _CODE.finditer(text):
-        if not _MEASURE.fullmatch(match.group()):
-            yield NameSpan(match.start(), match.end(), match.group(), "concept")
-    for match in _NUMBERED.finditer(text):
-        if match.group().split()[0].casefold() in _WORDS["note_verbs"] and _COUNTING.match(
-            text, match.end()
-        ):
-            continue  # "Order 3 chairs"
-        yield NameSpan(match.start(), match.end(), match.group(), "concept")
-
-
-_HONORIFICS = "先生|女士|小姐|老师|老師|教授|医生|醫生|经理|經理|さん|さま|様|くん|ちゃん|씨|님"
-_PERSON = re.compile(
-    rf"(?:(?<![\u4e00-\u9fff])[\u4e00-\u9fff]{{1,4}}?|[ァ-ヴー]{{2,10}}|[가-힣]{{2,4}}?)"
-    rf"(?=\s?(?:{_HONORIFICS}))"
-)
-_KATAKANA_NAME = re.compile(r"[ァ-ヴー]{2,}(?:・[ァ-ヴー]{2,})+")
-_QUOTED_WORK = re.compile(r"《([^《》\n]{1,40})》|『([^『』\n]{1,40})』")
-
-
-def unspaced_names(text: str) -> Iterator[NameSpan]:
-    """Yield persons with an honorific, full names in katakana, titles of works in brackets."""
-    if text.isascii():
-        return
-    for pattern in (_PERSON, _KATAKANA_NAME):
-        for match in pattern.finditer(text):
-            yield _sure(match, "person")
-    for match in _QUOTED_WORK.finditer(text):
-        yield _sure(match, "work", match.group(1) or match.group(2))
 
 
 LONGEST_NAME = 4

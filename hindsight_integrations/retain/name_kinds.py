@@ -26,8 +26,8 @@ single context outweighs it."""
 NO_PERSON = "no person"
 """Votes under this name count against "person"."""
 _LABELLED = " by its label"
-"""Suffix of the keys of votes by labels of single words, which models often get wrong: however
-many there are, they count as one hint."""
+"""Suffix of the keys of votes by labels, which models often get wrong: however many there are, they
+count as one hint."""
 _GAZETTEER_WEIGHT = 3
 _CONTEXT_WEIGHT = 2
 _HINT_WEIGHT = 1
@@ -43,11 +43,11 @@ _GREETING = re.compile(
 )
 _POSSESSED = re.compile(r"(?:['’]s?|(?<=s)['’]) (?:\w+ )??([\w-]+)")
 _WORD_AFTER = re.compile(r" (?:(?:also|just|never|always|still|really|even|has|had) )?([\w’']+)")
-_WORD_BEFORE = re.compile(r"([\w-]+)\W*\Z")
+_WORD_BEFORE = re.compile(r"([\w-]+) \Z")
 _PREPOSITION = re.compile(
     r"([\w-]+)(?: [\w-]+){0,2}? (in|to|from|at|for|of|with|via|near|through) \Z"
 )
-_ARTICLE_BEFORE = re.compile(r"\b(?:the|The|dem|vom|beim|der|die|das|le|la|el) \Z")
+_ARTICLE_BEFORE = re.compile(r"\b(?:[Tt]he|(dem|vom|beim|der|die|das|le|la|el)) \Z")
 _AT_BEFORE = re.compile(r"(?:\bat|@) \Z")
 _SPEAKER_AND = re.compile(r"\b(?:me|myself|I),? and \Z")
 _ENUMERATING = frozenset({", ", " and ", ", and ", " & ", " + ", "/"})
@@ -141,8 +141,8 @@ def votes_of_words(words: Sequence[str], titled: bool) -> Counter[str]:
     first, last, several = words[0], words[-1], len(words) > 1
     if titled or (several and first in _WORDS["kin_titles"]):
         return Counter(person=NAME_FORM_WEIGHT)
-    if several and last in _WORDS["organization_words"]:
-        return Counter(organization=NAME_FORM_WEIGHT)
+    if several and (kind := _kind_of_noun(first, last)):
+        return Counter({kind: NAME_FORM_WEIGHT})
     if several and last in _WORDS["place_words"]:
         is_surname = last in _WORDS["place_surnames"] and is_first_name(first)
         return (
@@ -150,26 +150,34 @@ def votes_of_words(words: Sequence[str], titled: bool) -> Counter[str]:
             if is_surname
             else Counter(place=NAME_FORM_WEIGHT)
         )
-    if (several and first in _WORDS["organization_heads"]) or any(
-        map(_is_organization_compound, words)
-    ):
+    if any(map(_is_organization_compound, words)):
         return Counter(organization=NAME_FORM_WEIGHT)
     if first in _WORDS["name_heads"] and several and first not in _AMBIGUOUS_HEADS:
-        return (
-            Counter(place=NAME_FORM_WEIGHT)
-            if first in _PLACE_HEADS
-            else Counter({NO_PERSON: _CONTEXT_WEIGHT})
-        )
+        if first in _PLACE_HEADS:
+            return Counter(place=NAME_FORM_WEIGHT)
+        in_compass = int(first in _WORDS["compass_words"])
+        return Counter({NO_PERSON: _CONTEXT_WEIGHT, "place": in_compass})
     if first in _TITLES and several and is_first_name(last):
         return Counter(person=NAME_FORM_WEIGHT)
     if is_first_name(first):
         return Counter(person=_GAZETTEER_WEIGHT)
-    votes: Counter[str] = Counter()
-    if is_given_name(first):
-        votes["person"] += _HINT_WEIGHT
-    if entity_norm(" ".join(words)) in _WORDS["places"]:
-        votes["place"] += _CONTEXT_WEIGHT
-    return votes
+    is_place = entity_norm(" ".join(words)) in _WORDS["places"]
+    if is_given_name(first):  # "Austin" may be either, and "Paris Hilton" is no place
+        is_day = several and first in _WORDS["calendar"]  # "April Fools"
+        person, place = 0 if is_day else _HINT_WEIGHT, _HINT_WEIGHT if is_place else 0
+        return Counter(person=person, place=place)
+    return Counter(place=_CONTEXT_WEIGHT if is_place else 0)
+
+
+def _kind_of_noun(first: str, last: str) -> str | None:
+    """Return the kind that a common noun in a name of several words tells."""
+    if {first, last} & _WORDS["family_words"]:
+        return "group"
+    if last in _WORDS["event_words"] or first in _WORDS["event_heads"]:
+        return "event"
+    if last in _WORDS["organization_words"] or first in _WORDS["organization_heads"]:
+        return "organization"
+    return None
 
 
 _SHIPS = frozenset({"MS", "MV", "SS", "RMS", "HMS", "USS"})
@@ -197,15 +205,14 @@ def votes_of_context(text: str, start: int, end: int) -> Counter[str]:
         votes["person"] += _CONTEXT_WEIGHT
     if word_after and word_after.group(1) in _PERSON_VERBS:
         votes["person"] += _CONTEXT_WEIGHT
-    if (
-        word_before
-        and before.endswith(" ")
-        and word_before.group(1).casefold() in _PERSON_OBJECT_VERBS
-    ):
+    if word_before and word_before.group(1).casefold() in _PERSON_OBJECT_VERBS:
         votes["person"] += _CONTEXT_WEIGHT
     if _GREETING.search(before) or _SPEAKER_AND.search(before):
         votes["person"] += _CONTEXT_WEIGHT
-    if _ARTICLE_BEFORE.search(before) or (_AT_BEFORE.search(before) and not possessed):
+    if article := _ARTICLE_BEFORE.search(before):
+        # "the Aurora" is no person, but "die Anna" may be one.
+        votes[NO_PERSON] += _CONTEXT_WEIGHT if article[1] else NAME_FORM_WEIGHT
+    if _AT_BEFORE.search(before) and not possessed:
         votes[NO_PERSON] += _CONTEXT_WEIGHT
     if phrase:
         votes += _votes_of_phrase(phrase.group(1).casefold(), phrase.group(2))
@@ -218,22 +225,32 @@ def _votes_of_phrase(word: str, preposition: str) -> Counter[str]:
         return Counter(organization=_CONTEXT_WEIGHT)
     if word in _WORDS["motion_words"] and preposition not in ("for", "of", "with"):
         return Counter(place=_CONTEXT_WEIGHT)
-    return Counter(place=_HINT_WEIGHT) if preposition in ("in", "near") else Counter()
+    eaten = preposition == "at" and word in _WORDS["meal_words"]
+    is_hint = eaten or preposition in ("in", "near")
+    return Counter(place=_HINT_WEIGHT) if is_hint else Counter()
 
 
-def vote_of_label(kind: str, words: int) -> Counter[str]:
-    """Return the vote of a model's label; labels of single words count less."""
-    if kind == "concept":
-        return Counter()
-    return Counter({kind + _LABELLED: _HINT_WEIGHT} if words == 1 else {kind: _CONTEXT_WEIGHT})
+def vote_of_label(kind: str, *, full_name: bool) -> Counter[str]:
+    """Return the vote of a model's label: a hint, which decides nothing alone.
+
+    Kinds that nothing but a label supports are wrong more often than right, except for persons
+    with a full name.
+
+    Args:
+        kind: the kind that the label names; "concept" for no label.
+        full_name: True if the words have the form of a first and a last name.
+    """
+    if kind == "person" and full_name:
+        return Counter(person=_CONTEXT_WEIGHT)
+    return Counter() if kind == "concept" else Counter({kind + _LABELLED: _HINT_WEIGHT})
 
 
 def decide(votes: Iterable[Counter[str]]) -> tuple[str, int]:
     """Return the kind with the highest total weight, and that weight.
 
-    The kind is "concept", which stands for unknown, on a tie and if the only evidence is one hint
-    (labels of a single word, or a preposition): models label every second unknown name as a place,
-    and languages and towns as persons.
+    The kind is "concept", which stands for unknown, on a tie, near one, and if the only evidence is
+    one hint (labels, or a preposition): models label every second unknown name as a place, and
+    languages and towns as persons.
     """
     total: Counter[str] = Counter()
     for vote in votes:
@@ -243,7 +260,9 @@ def decide(votes: Iterable[Counter[str]]) -> tuple[str, int]:
     total["person"] -= total.pop(NO_PERSON, 0)
     ranked = [*(+total).most_common(2), ("concept", 0), ("concept", 0)][:2]
     kind, weight = ranked[0]
-    return ("concept", 0) if weight in (ranked[1][1], _HINT_WEIGHT) else (kind, weight)
+    against = ranked[1][1]
+    doubted = weight == against or (weight - against < _CONTEXT_WEIGHT <= against)
+    return ("concept", 0) if doubted or weight == _HINT_WEIGHT else (kind, weight)
 
 
 def votes_of_neighbours(

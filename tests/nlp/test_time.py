@@ -421,10 +421,53 @@ class TestWhichOneIsMeant:
             "Her last night",
             "The price is 3/4 of that",
             "The Saturday week after week",
+            "Maybe on Friday we go",
+            "Whether she comes in September is open",
+            "She starts on the 15th, or in January",
+            "She comes on Friday or Saturday",
+            "Nicht am Montag",
+            "No el lunes, no el martes",
+            "But tomorrow never came",
+            "Their first trophy since 1905",
+            "Monday's child will be fair",
+            "They leave on the Friday before",
+            "Rents rise from 1950 to 2100 euros",
+            'Watched "Saturday Night Fever" again',
+            'Tomorrow never: "Manic Monday"',
+            "Ils se marient le 14 novembre à Annecy",
+            "They might visit in October",
+            "I don't think she was born in 1987",
+            "I would go back next week if I could",
+            "Neither Monday nor Tuesday works",
+            "Their best spell since the final in 2005",
+            "Empty dates are shown as 1 January 1970",
+            "Two years on from 7 October",
+            "The app says Thursday, the courier says Saturday",
+            'The subject was "Friday"',
+            "Our guide, Mr. Sunday, met us",
         ],
     )
     def test_what_only_looks_like_a_time(self, text: str) -> None:
         assert find_times(text, THURSDAY) == ()
+
+    @pytest.mark.parametrize(
+        ("text", "day"),
+        [
+            ("1) swim by June 2) rest", "2023-06-01"),
+            ("She moves in tomorrow week", "2023-05-26"),
+            ('Yesterday we heard "Manic Monday"', "2023-05-17"),
+            ("Rents rose from 1950 to 2100 euros in April", "2023-04-01"),
+            ("Nicht am Montag, sondern am 22. Mai", "2023-05-22"),
+            ("We land on Saturday 10 June and stay until the 19th", "2023-06-10"),
+            ("Die Gruppe trifft sich am 1. Juni, letztes Mal waren wir dort.", "2023-06-01"),
+        ],
+    )
+    def test_what_stands_beside_a_time_is_left_alone(self, text: str, day: str) -> None:
+        assert only(text).start == datetime.fromisoformat(day).replace(tzinfo=UTC)
+
+    def test_a_day_without_its_month_is_of_the_month_told_before_it(self) -> None:
+        told = find_times("It came on 4 May, box open, and again on the 9th", THURSDAY)
+        assert [time.span.start.day for time in told] == [4, 9]
 
     def test_german_here_is_not_french_yesterday(self) -> None:
         assert find_times("Was ist hier los?", THURSDAY) == ()
@@ -472,10 +515,15 @@ RELATIVE = st.sampled_from(
 class TestTags:
     """Directions that take the tags of a text's words."""
 
+    def test_a_verb_whose_past_is_its_base_form_tells_no_direction(self) -> None:
+        (both,) = self.read("Reset by Ivo on Sunday.")
+        assert both.start < THURSDAY < both.end
+
     TAGS: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("takes", "is", "starts"), "VBZ"),
         **dict.fromkeys(("are", "have"), "VBP"),
         **dict.fromkeys(("got", "printed"), "VBD"),
+        "Reset": "VB",
         **dict.fromkeys(("added", "agreed", "collected"), "VBN"),
         **dict.fromkeys(("notes", "bins"), "NNS"),
         **dict.fromkeys(("She", "We", "I"), "PRP"),
@@ -605,6 +653,9 @@ class TestSize:
             "twenty - ",
             "moved the " + "a " * 40 + "from 2 to 9 May ",
             "a week from Monday ",
+            "whether a or Monday or ",
+            '"Manic Monday" ',
+            "first since 1905 ",
         ],
     )
     def test_a_megabyte_of_anything_is_read(self, unit: str) -> None:

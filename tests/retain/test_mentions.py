@@ -142,10 +142,33 @@ def test_a_part_that_two_known_persons_share_is_neither() -> None:
         ("She left Acme GmbH.", "Acme GmbH", "organization"),
         ("He swam in Crystal Lake.", "Crystal Lake", "place"),
         ("Meet in Room 101.", "Room 101", "concept"),
+        ("He sailed on the Aurora to Oslo.", "Aurora", "concept"),
+        ("The Queen Mary 2 docked.", "Queen Mary", "concept"),
+        ("He bought a John Deere tractor there.", "John Deere", "concept"),
+        ("She read about the Battle of Hastings.", "Battle of Hastings", "event"),
+        ("They sang Fauré's Requiem in the hall.", "Fauré's Requiem", "concept"),
+        ("Tomorrow is April Fools.", "April Fools", "concept"),
+        ("Kev & Shaz join us there.", "Kev & Shaz", "concept"),
+        ("He lived with the Brandt family in Kiel.", "Brandt", "concept"),
+        ("We work in Tower 7 with them.", "Tower 7", "concept"),
     ],
 )
 def test_kinds_follow_the_words_around(text: str, name: str, kind: str) -> None:
     assert kinds(text)[name] == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("1) quit Twitter 2) read more", ["Twitter"]),
+        ("It stands Bears 24, Packers 17.", ["Bears", "Packers"]),
+        ("We flew to Faro 27 Dec.", ["Faro"]),
+    ],
+)
+def test_a_number_that_counts_something_else_is_no_part_of_a_name(
+    text: str, names: list[str]
+) -> None:
+    assert found(text) == names
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,14 @@ from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import Recurring, Step, When
 from hindsight_integrations.nlp.time.direction import is_moved_from
 from hindsight_integrations.nlp.time.grammar import Grammar, Match
+from hindsight_integrations.nlp.time.idioms import (
+    HEAT,
+    IDIOMS,
+    MORE,
+    MOST,
+    OF_EACH,
+    numbers_an_item,
+)
 from hindsight_integrations.nlp.time.lexer import WORDS, Token, TokenKind, fold
 from hindsight_integrations.nlp.time.numeric_dates import numeric_day
 from hindsight_integrations.timespan import Precision, TimeSpan
@@ -46,28 +54,9 @@ _SATURDAY = 5
 
 _LONGEST_ABBREVIATION = len("Sept")
 
-_OF_EACH = re.compile(r"\s+of (?:each|every|any|a) (?:month|quarter|year)\b", re.IGNORECASE)
-"""After a day of the month, these make it one of each month."""
-
-_MORE = re.compile(r"\b(?:half|(?:hundred|thousand)(?:\s+and)?)\s+\Z", re.IGNORECASE)
-"""After these a number of years ago is not all of the number."""
-
-_HEAT = re.compile(r"\b(?:temperatures?|degrees|heat|humidity)\b")
-"""Beside these words "the 90s" are degrees."""
-
-_IDIOMS = re.compile(r"\b(?:can|could|able|takes?|within|once|twice|times|usually|always|every)\b")
-"""Beside these words "in two weeks" is how long something takes."""
-
 _IN_WORD = re.compile(r"\s+in\s+([^\W\d_]+)")
 _LONGEST_IN = 30
 """Characters after a time that are read for "in" and a month."""
-
-_MOST = re.compile(
-    r"\b(?:nothing|nobody|never|best|worst|biggest|largest|smallest|highest|lowest|hottest|coldest|wettest|driest|longest|shortest|busiest"
-    r"|quietest|fastest|slowest)\b",
-    re.IGNORECASE,
-)
-"""Beside these words "in thirty years" is how long nothing like it was."""
 
 _MONTH_DAYS = 30.44
 """Days in a month, on average."""
@@ -128,6 +117,8 @@ def _day_of_month(match: Match) -> When | None:
     if match.has(TokenKind.DOT) and month is match.tokens[0] and not _abbreviated(month):
         return None
     if match.context.word_after(match.end).casefold() in WORDS["counted"] | {"of"}:
+        return None
+    if match.tokens[-1].kind is TokenKind.NUMBER and numbers_an_item(match):
         return None
     return calendar.yearly_day(
         month.value, match.value(TokenKind.NUMBER, TokenKind.ORDINAL, TokenKind.RANK)
@@ -196,7 +187,7 @@ def _decade_of_years(match: Match) -> When | None:
 
 def _short_decade(match: Match, first: int) -> When | None:
     """Return the latest decade of these digits that has begun; None for degrees."""
-    if _HEAT.search(match.sentence()):
+    if HEAT.search(match.sentence()):
         return None
     return _whole(Precision.DECADE, match.now.year - (match.now.year - first) % 100)
 
@@ -284,9 +275,18 @@ def _tagged_day_of_this_month(match: Match) -> When | None:
         return None
     tag = context.tag_after(match.end)
     noun = tag[:1] in ("N", "J", "C", "") and tag != "CC" and len(match.tokens) > 2
-    if _OF_EACH.match(context.text, match.end):
+    if OF_EACH.match(context.text, match.end):
         return None
     return None if noun else calendar.monthly_day(match.value(TokenKind.ORDINAL))
+
+
+@DATES.rule("DAY_WORD UNIT", only="en")
+def _week_from_day(match: Match) -> When | None:
+    """Tomorrow week: a week after tomorrow."""
+    offset = match.value(TokenKind.DAY_WORD)
+    if match.unit() is not Precision.WEEK or offset < 0:
+        return None
+    return _day(match.now, offset + 7)
 
 
 @DATES.rule("DAY_WORD DAY_PART?")
@@ -459,7 +459,7 @@ def _ago(match: Match) -> When | None:
     The calendar unit that lies so many units back, as TimeML reads it: a day, week, month, year.
     """
     before = match.context.text[max(0, match.start - 30) : match.start]
-    return None if _MORE.search(before) else _away(match, -1)
+    return None if MORE.search(before) else _away(match, -1)
 
 
 @DATES.rule("[NUMBER COUNT] WEEKDAYS AGO")
@@ -481,8 +481,8 @@ def _in_some_time(match: Match) -> When | None:
     """Read "in two weeks" as a distance into the future; None if it is a duration."""
     short = match.unit() in (Precision.MINUTE, Precision.HOUR)
     before = match.context.word_before(match.start).casefold()
-    long = before in WORDS["in_so_long"] or _MOST.search(match.sentence())
-    if short or long or _IDIOMS.search(match.sentence()) or match.tense() == "past":
+    long = before in WORDS["in_so_long"] or MOST.search(match.sentence())
+    if short or long or IDIOMS.search(match.sentence()) or match.tense() == "past":
         return None
     return _away(match, 1)
 
@@ -631,7 +631,8 @@ def _edge_of_current(match: Match) -> When | None:
     spelled = context.text[match.start : match.end].casefold()
     if context.statement is None or " of " not in spelled:
         return None
-    if context.word_after(match.end) == "of" or match.tense() == "past":
+    attribute = context.tag_after(match.end)[:2] == "NN"  # "end of month figures"
+    if attribute or context.word_after(match.end) == "of" or match.tense() == "past":
         return None
     return _third(calendar.period(match.unit(), match.now), match.value(TokenKind.EDGE))
 

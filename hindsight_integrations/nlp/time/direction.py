@@ -164,8 +164,10 @@ def direction(
     by_verb = None
     if words and language.code == "en":
         sentence = _sentence(text, first, last, start, end, words)
+        if done is None and preposition == "on" and _may_be_told(sentence):
+            return _by_setting(text, start, language, setting)
         by_verb = _by_verb(sentence, preposition, text[start:end])
-    elif tense := language.tense(text[first:last]):
+    elif tense := language.tense(_clause_around(text, first, last, start, end)):
         by_verb = Direction(tense, Evidence.TENSE)
     if done is not None:
         return _by_box(done, by_verb, preposition)
@@ -180,6 +182,17 @@ def direction(
         clause = _LETTERS.findall(text[first:last].casefold())
         by_nouns = _suggested(clause) or _announced(clause, preposition, text[start:end])
     return by_nouns or _by_setting(text, start, language, setting)
+
+
+def _clause_around(text: str, first: int, last: int, start: int, end: int) -> str:
+    """Return the part between commas around a time, or the sentence if nothing else is in it."""
+    before, after = text[first:start].rsplit(",", 1)[-1], text[end:last].split(",", 1)[0]
+    clause = before + text[start:end] + after
+    return clause if len(_LETTERS.findall(before + after)) >= _CLAUSE_WORDS else text[first:last]
+
+
+_CLAUSE_WORDS = 3
+"""Words beside a time from which the part between commas is taken for a clause."""
 
 
 def is_habit(text: str, start: int, end: int) -> bool:
@@ -338,7 +351,7 @@ def _is_verb(words: Sequence[Word], index: int) -> bool:
     """Return True for a verb, and where the tagger errs, for a past form that begins a clause."""
     word = words[index]
     if word.tag == "VBG" and index and words[index - 1].text.casefold() in _WORDS["participial"]:
-        return False  # "while printing" has the tense of another verb
+        return words[index - 1].text.casefold() == "since"  # "while printing" has another's tense
     if word.tag[:2] in ("VB", "MD"):
         return True
     if word.tag == "TO":
@@ -369,6 +382,8 @@ def _tense(
     following = [word.text.casefold() for word in rest]
     if tag == "TO":
         return _tense_of_infinitive(words, first, previous)
+    if tag == "VBG" and first and words[first - 1].text.casefold() == "since":
+        return "past"
     if tag == "MD":
         done = not {"have", "'ve", "’ve"}.isdisjoint(following)
         return "past" if done and head not in ("will", "'ll", "’ll") else "future"
@@ -428,7 +443,10 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
     if not inside:
         return None
     chain = before[-1] if before else inside[0]
-    if before and (_sets(chain.verb, preposition) or _expects(sentence, chain, preposition)):
+    if before and _sets(chain.verb, preposition):
+        told = chain.tense == "past"  # "promised for 4 January", which may be over
+        return Direction("future", Evidence.PRESENT if told else Evidence.TENSE)
+    if before and _expects(sentence, chain, preposition):
         return Direction("future", Evidence.TENSE)
     if before and preposition == "for" and _is_entered(sentence):
         return Direction("future", Evidence.TENSE)
@@ -449,6 +467,12 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
         return origin
     plain = chain.tense == "present" and chain.verb not in _BE  # a birthday "is" on 2 June
     return Direction("future", Evidence.PRESENT if plain else Evidence.TENSE)
+
+
+def _may_be_told(sentence: _Sentence) -> bool:
+    """Return True for a note that begins with a verb whose past is the same: "Read it Sunday"."""
+    inside = sentence.folded(sentence.start, sentence.time)
+    return inside[:1] != [] and inside[0] in _WORDS["same_in_past"]
 
 
 def _evidence_of_past(sentence: _Sentence, chain: _Chain, preposition: str) -> Evidence:

@@ -46,6 +46,9 @@ _LAST_WORD = re.compile(r"(\w+)[^\w.!?;:\n]*\Z")
 _NEXT_WORD = re.compile(r"\s*(\w+)")
 
 
+_NEAR = timedelta(days=75)
+"""Time from a yearly date within which it is the one meant, in a language without tags."""
+
 _JUST_OVER = timedelta(days=45)
 """Time after a yearly date during which a note that names it may still mean that year's."""
 
@@ -111,7 +114,7 @@ class Context:
         yearly = when.cycle is Precision.YEAR
         if yearly and (shown is None or shown.evidence is Evidence.ASIDE):
             if self.prefer is None or when.precision is Precision.DAY:
-                return when.nearest(self.reference)
+                return self._nearest(when)
             shown = None
         tense = shown.tense if shown else self.prefer
         if tense is None:
@@ -122,6 +125,18 @@ class Context:
         if yearly and shown and tense == "future" and shown.evidence is not Evidence.TENSE:
             return self._announced(when, shown.evidence)
         return self.occurrence(when, tense)
+
+    def _nearest(self, when: Recurring) -> TimeSpan:
+        """Return the nearest occurrence of a time of the year whose direction nothing shows.
+
+        Raises:
+            ValueError: none is near, and a present tense may go unread ("ils se marient en juin").
+        """
+        nearest = when.nearest(self.reference)
+        away = max(nearest.start - self.reference, self.reference - nearest.end)
+        if self.statement is not None and self.language.code != "en" and away > _NEAR:
+            raise ValueError("it may be the last or the next one")
+        return nearest
 
     def _doubted(self, when: Recurring) -> TimeSpan:
         """Return the latest occurrence of a time of the year, if none to come is nearer.

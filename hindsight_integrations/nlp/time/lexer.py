@@ -277,6 +277,8 @@ _SHAPES = re.compile(
     re.VERBOSE,
 )
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
+_UP_TO = frozenset("to - – and or bis und a y à et".split())
+"""Between two numbers of which the second counts something, as the first does then."""
 _DOUBTFUL = frozenset({TokenKind.YEAR, TokenKind.DATE})
 
 
@@ -384,6 +386,11 @@ def _in_context(parts: list[Piece], position: int) -> Piece:
     after = parts[position + 1].folded if position + 1 < len(parts) else ""
     if before in WORDS["labels"] or after in WORDS["eras_before"]:
         return piece._replace(token=piece.token._replace(kind=TokenKind.UNKNOWN))
-    if piece.token.kind is TokenKind.YEAR and after in WORDS["counted"]:
+    if piece.token.kind is not TokenKind.YEAR:
+        return piece
+    if after in WORDS["counted"]:
         return piece._replace(token=piece.token._replace(kind=TokenKind.NUMBER))
+    following = [part.folded for part in parts[position + 1 : position + 4]]
+    if len(following) == 3 and following[0] in _UP_TO and following[2] in WORDS["counted"]:
+        return piece._replace(token=piece.token._replace(kind=TokenKind.UNKNOWN))
     return piece

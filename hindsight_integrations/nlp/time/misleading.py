@@ -13,6 +13,7 @@ from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.grammar import Context
+from hindsight_integrations.nlp.time.idioms import MOST
 from hindsight_integrations.timespan import Precision, TimeSpan
 
 _WORDS = word_sets("names")
@@ -21,14 +22,42 @@ _REACH = 40
 
 _DENIED = re.compile(
     r"""
-    (?: (?<!if\s) (?<!why\s) \bnot | n['’]t
+    (?: (?<!if\s) (?<!why\s) \bnot | n['’]t | \bnicht | \bkein(?:e|en|em|er)? | \b(?:non\s)?pas
+      | \b(?:neither|nor|weder) | \bas
       | \b(?:except(?:ing)?(?:\s for)? | excluding | instead\s of | rather\s than | other\s than
            | apart\s from | but\s not | außer | statt | anstatt | excepto | salvo | sauf ) )
-    \s (?: (?:on|in|at|for|am|im|el|le) \s )? (?: (?:this|the) \s )? \Z
+    \s (?: (?:on|in|at|for|am|im|el|le|en) \s )? (?: (?:this|the|la|los) \s )? \Z
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_DENIED_IN_SPANISH = re.compile(r"\bno\s(?:(?:el|en)\s)?(?:(?:la|los)\s)?\Z", re.IGNORECASE)
+_NEVER = re.compile(r"\s(?:never|nunca|nie|ne\s\w+\sjamais)\b", re.IGNORECASE)
+"""After a time that is the subject: "tomorrow never came"."""
 _ALSO = re.compile(r"\s(?:and|or|und|oder|y|et)\s(?:on\s)?", re.IGNORECASE)
+
+_DOUBTED = re.compile(
+    r"""
+    (?: \b(?:maybe|perhaps|possibly|might|whether|vielleicht|womöglich|ob|peut-être|quizás?
+        |tal\svez|acaso)
+      | (?:n['’]t|\bnot|\bnever)\s (?:think|believe|suppose|imagine|claim|know|say|sure|certain) )
+    \s [^,;:.!?\n]* \Z
+  | \b(?:years?|months|weeks|days)\son\s (?:from\s)? \Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_CLAIMED = re.compile(
+    r"\b(?:says?|thinks?|reckons?|claims?|guess(?:es)?|(?:it|today)(?:\sis|['’]s))\s\Z",
+    re.IGNORECASE,
+)
+"""Before the name of a day alone, these tell what somebody takes for it, or what day it is."""
+_OR = re.compile(
+    r",?\s(?:or|oder|ou|o)\s"
+    r"(?:(?:maybe|perhaps|else|even|on|in|at|by|the|this|next|am|im|el|en|le)\s){0,3}",
+    re.IGNORECASE,
+)
+
+_SINCE = re.compile(r"\bsince\s[^,;:.!?\n]*\Z", re.IGNORECASE)
+"""Before a time, beside a superlative: "the best since the final in 2005"."""
 
 _SENTENCE_REACH = 200
 """Characters on each side of a time that may belong to its sentence."""
@@ -45,7 +74,7 @@ _WISHED = re.compile(
 """Before a time, these make it one of what is not so: "I wish it were", "as if", "would have"."""
 _UNREAL_CONDITION = re.compile(
     r"""
-    \bif\s (?:[\w’'-]+\s){1,4}? (?:had|were|hadn['’]t|weren['’]t|knew|didn['’]t)\b
+    \bif\s (?:[\w’'-]+\s){1,4}? (?:had|were|could(?!\s\w)|hadn['’]t|weren['’]t|knew|didn['’]t)\b
     | \bif\s \w+['’]d\s (?!like|love|prefer|rather|mind)
     | \A\W* (?:were|had)\s (?:i|it|he|she|we|they|you|there|(?-i:[A-Z]\w+))\b
     """,
@@ -63,12 +92,14 @@ _ZONE_AFTER = re.compile(
     \s? \(? ( (?:UTC|GMT)(?:[+-]\d{1,2})?
       | [ECMP](?:S|D)?T | (?:CE|EE|WE|BS|IS|JS|KS|MS|SG|HK|PK|AK[SD]|AE[SD]|AC[SD]|AW[SD]|NZ[SD])S?T
       | AE[SD]?T | MSK | SAST | WAT | CAT | EAT | GST | HST | BRT | WIB ) \b
-    | \s? \(? ((?:local | Eastern | Central | Mountain | Pacific
+    | \s? \(? ((?:local | server | Eastern | Central | Mountain | Pacific
         | (?:(?!Christmas|Dinner|Lunch)[A-Z][a-z]+\s?){1,2}) \s?time) \b
     """,
     re.VERBOSE,
 )
 
+_TITLED = re.compile(rf"\b(?:{'|'.join(sorted(_WORDS['honorifics']))})\.? \Z", re.IGNORECASE)
+"""Before a word that may be a day, these make it a person: "Mr. Sunday"."""
 _WORDS_BEFORE = re.compile(r"((?:[A-ZÀ-Ý][\w’'-]* ){1,4})\Z")
 _ADJECTIVAL = re.compile(r"\w{2}(?:y|ful|ic|ing|ed|less|ous|ish|ive|al)\Z")
 _WORD_AFTER = re.compile(r" ([A-ZÀ-Ý][\w’'-]*)")
@@ -85,19 +116,57 @@ _NO_PART_OF_NAMES = _WORDS["function_words"].union(
 )
 
 
-def is_denied(context: Context, start: int, denied_until: int) -> bool:
+def is_denied(context: Context, start: int, end: int, denied_until: int) -> bool:
     """Return True for a time that the statement excludes: "not on Monday", "except Thursday".
 
     Args:
         context: the text.
         start: offset of the time.
+        end: offset after it.
         denied_until: offset after the last time that was denied; -1 if none was.
     """
     if context.statement is None:
         return False
     if denied_until >= 0 and _ALSO.fullmatch(context.text, denied_until, start):
         return True
-    return _DENIED.search(context.text, max(0, start - _REACH), start) is not None
+    if _NEVER.match(context.text, end):
+        return True
+    first = max(0, start - _REACH)
+    if context.language.code == "es" and _DENIED_IN_SPANISH.search(context.text, first, start):
+        return True
+    return _DENIED.search(context.text, first, start) is not None
+
+
+def is_doubted(context: Context, start: int, end: int) -> bool:
+    """Return True for a time that the statement doubts: "might come on Friday", "whether in May".
+
+    Args:
+        context: the text.
+        start: offset of the time.
+        end: offset after it.
+    """
+    if context.statement is None:
+        return False
+    first = max(0, start - _REACH)
+    if " " not in context.text[start:end] and _CLAIMED.search(context.text, first, start):
+        return True
+    if _DOUBTED.search(context.text, first, start):
+        return True
+    since = _SINCE.search(context.text, first, start)
+    return since is not None and MOST.search(context.sentence(start, start)) is not None
+
+
+def are_alternatives(context: Context, end: int, start: int) -> bool:
+    """Return True for two times of which only one is meant: "on the 15th, or in January".
+
+    Args:
+        context: the text.
+        end: offset after the first.
+        start: offset of the second.
+    """
+    if context.statement is None or start - end > _REACH:
+        return False
+    return _OR.fullmatch(context.text, end, start) is not None
 
 
 def is_unreal(context: Context, start: int, end: int) -> bool:
@@ -145,6 +214,8 @@ def is_in_a_name(context: Context, start: int, end: int) -> bool:
     A word that is as well a person's ("saw Ben Friday") makes no name of it.
     """
     text = context.text
+    if _TITLED.search(text, max(0, start - _REACH), start):
+        return True
     after = _WORD_AFTER.match(text, end)
     if after and after[1] in _STREETS and text[start:end].split()[-1].istitle():
         return True

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from hindsight_integrations.nlp.spacy_pipeline import Token as Word
@@ -31,12 +31,14 @@ from hindsight_integrations.nlp.time.lexer import (
     read,
 )
 from hindsight_integrations.nlp.time.misleading import (
+    are_alternatives,
     is_denied,
+    is_doubted,
     is_in_a_name,
     is_unreal,
     of_this_zone,
 )
-from hindsight_integrations.nlp.time.quotes import Quotation, quotations
+from hindsight_integrations.nlp.time.quotes import Quotation, is_title, quotations
 from hindsight_integrations.nlp.time.relations import RELATIONS, EventAnchor, anchors
 from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.timespan import Precision, TimeSpan
@@ -53,6 +55,7 @@ _SENTENCE = re.compile(r"\S.*?(?:[.!?。！？…]+[\"'”’»)]*(?=\s|\Z)|(?=\
 _CLOSING = " \"'”’»)"
 _NAMED_YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)")
 _YEAR_OF = re.compile(r"\b(?:of|the)\s+((?:1\d|20)\d\d)(?!\d)(?!,\d)", re.IGNORECASE)
+_BARE_DAY = re.compile(r"(?:[a-z]+\s)?(?:the\s)?\d{1,2}(?:st|nd|rd|th)", re.IGNORECASE)
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE_END = re.compile(r"[.!?;](?=\s)")
 _DAYS = frozenset({Precision.DAY, Precision.HOUR, Precision.MINUTE})
@@ -159,6 +162,9 @@ def _requoted(
     result = list(outside)
     for index, inner in said.items():
         start, end, first, last = quoted[index]
+        alone = [time.text for time in inner] == [text[start:end].strip(".,!?")]
+        if alone or is_title(text[start:end]):
+            continue
         around = outside[bisect_left(begins, first) : bisect_left(begins, last)]
         around = [time for time in around if not start <= time.start_char < end]
         if not around:
@@ -281,24 +287,54 @@ def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None
     """Yield what one language reads as times, with None for one that is not certain."""
     context = parsed.context
     named: TimeExpression | None = None
+    dated: TimeExpression | None = None
     denied_until = -1
-    for token in parsed.tokens:
-        if token.when is None:
+    times = [(token, token.when) for token in parsed.tokens if token.when is not None]
+    either = {
+        token.start
+        for (first, _), (second, _) in pairwise(times)
+        if are_alternatives(context, first.end, second.start)
+        for token in (first, second)
+    }
+    for token, when in times:
+        if token.start in either or is_doubted(context, token.start, token.end):
+            yield token, None
             continue
-        if is_denied(context, token.start, denied_until):
+        if is_denied(context, token.start, token.end, denied_until):
             denied_until = token.end
             yield token, None
             continue
         time = None
         if not is_unreal(context, token.start, token.end):
-            time = _time(token, token.when, context)
-        if time and named and isinstance(token.when, Recurring) and time.yearly:
-            time = _in_named_year(time, token.when, named, context)
+            time = _time(token, when, context)
+        if time and named and isinstance(when, Recurring) and time.yearly:
+            time = _in_named_year(time, when, named, context)
         elif time and _NAMED_YEAR.search(time.text):
             named = time
         if time and time.yearly and _is_of_a_named_year(time, context):
             time = None
+        if time and _BARE_DAY.fullmatch(time.text) and dated and not _share_a_month(dated, time):
+            time = None
+        elif time and _is_dated(time, when):
+            dated = time
         yield token, time
+
+
+def _is_dated(time: TimeExpression, when: When) -> bool:
+    """Return True for a day told by its month, as "Friday 10 May" is."""
+    weekly = isinstance(when, Recurring) and when.cycle is Precision.WEEK
+    counted = _DIGIT.search(time.text) is not None and " ago" not in time.text
+    return counted and not weekly and time.span.precision in _DAYS
+
+
+def _share_a_month(dated: TimeExpression, time: TimeExpression) -> bool:
+    """Return True if a day without its month may be of the month of the date told before it.
+
+    "We land on 10 May and stay until the 19th", said in April, tells of the 19th of May.
+    """
+    day, last = dated.span.start, time.span.end - timedelta.resolution
+    first = last if time.text.casefold().startswith(("until", "till")) else time.span.start
+    return (first.year, first.month) <= (day.year, day.month) <= (last.year, last.month)
 
 
 def _in_named_year(

@@ -34,6 +34,21 @@ class Quotation(NamedTuple):
     frame_end: int
 
 
+_LETTERS = re.compile(r"[^\W\d_][\w'’]*")
+_SMALL = 4
+"""Letters of a word that a title may write small: "of", "the", "with"."""
+_LONGEST_TITLE = 80
+
+
+def is_title(quoted: str) -> bool:
+    """Return True for several words with capitals, as a title has them: "Saturday Night Fever"."""
+    if len(quoted) > _LONGEST_TITLE or quoted[-1] in ".!?,":
+        return False
+    words = _LETTERS.findall(quoted)
+    capitals = sum(word[0].isupper() for word in words)
+    return capitals > 1 and all(word[0].isupper() or len(word) <= _SMALL for word in words)
+
+
 def quotations(text: str) -> Sequence[Quotation]:
     """Return the quotations in a text, less one that is all of it, in order."""
     found = []

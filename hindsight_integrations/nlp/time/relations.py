@@ -18,6 +18,7 @@ from hindsight_integrations.nlp.time.calendar import EARLIEST, LATEST, Recurring
 from hindsight_integrations.nlp.time.dates import FEW
 from hindsight_integrations.nlp.time.direction import is_habit, is_moved_from
 from hindsight_integrations.nlp.time.grammar import UNITS, Grammar, Match, ParsedText
+from hindsight_integrations.nlp.time.idioms import is_the_most
 from hindsight_integrations.nlp.time.lexer import WORDS, Token, TokenKind
 from hindsight_integrations.timespan import Precision, TimeSpan, as_utc
 
@@ -25,6 +26,8 @@ RELATIONS = Grammar()
 """The last pass."""
 
 _SHORT_WEEKDAYS = frozenset({"Mon", "Tue", "Tues", "Thu", "Thurs", "Fri"})
+
+_POSSESSIVE = re.compile(r"['’]s\b")
 
 _YEAR = timedelta(days=365)
 
@@ -65,7 +68,8 @@ def _moved_to(match: Match) -> When | None:
 def _range_of_years(match: Match) -> When | None:
     """Read a range of years without preposition: "2004 to 2005"."""
     likely = all(token.value in _RECENT for token in match.all(TokenKind.YEAR))
-    return _range(match) if likely else None
+    of_things = match.has(TokenKind.TO) and match.context.tag_after(match.end)[:2] == "NN"
+    return _range(match) if likely and not of_things else None  # "2019 to 2021 models"
 
 
 def _between(match: Match, first: When, last: When) -> TimeSpan:
@@ -121,6 +125,8 @@ def _days_of_week(match: Match) -> When | None:
 def _since(match: Match) -> When | None:
     """Read a time up to the reference: "since March", "seit 2019", "2019 to present"."""
     (when,) = match.whens()
+    if match.context.statement is not None and is_the_most(match):
+        return None
     start = (when.past(match.now) if isinstance(when, Recurring) else when).start
     end = match.now if match.now > start else LATEST
     return None if _named_for_a_month(match) else TimeSpan(start, end, Precision.RANGE)
@@ -186,7 +192,9 @@ def _at_distance(match: Match) -> When | None:
 
 def _lasts(match: Match, when: When) -> bool:
     """Return True if a phrase may be a duration: "away three weeks from Monday"."""
-    dated = isinstance(when, Recurring) and when.cycle is Precision.YEAR
+    named = match.context.text[match.tokens[-1].start : match.end]
+    dated = isinstance(when, TimeSpan) and any(character.isdigit() for character in named)
+    dated = dated or (isinstance(when, Recurring) and when.cycle is Precision.YEAR)
     return dated or match.context.word_before(match.start).casefold() in WORDS["lasting"]
 
 
@@ -241,6 +249,9 @@ def _month(match: Match) -> When | None:
 @RELATIONS.rule("[ON BY FOR] WEEKDAY", "[AT OVER ON FOR DURING] THE WEEKDAY")
 def _in_context(match: Match) -> When | None:
     """Read a recurring time after a preposition: "during the summer", "at Christmas"."""
+    beside_another = match.context.word_after(match.end) in ("before", "after")
+    if match.has(TokenKind.THE) and match.has(TokenKind.WEEKDAY) and beside_another:
+        return None  # "on the Friday before"
     return match.whens()[0]
 
 
@@ -249,7 +260,7 @@ def _bare_weekday(match: Match) -> When | None:
     """Read a weekday without preposition, "see you Monday"; no habit, no part of a name."""
     context = match.context
     spelled = context.text[match.start : match.end]
-    if context.statement is not None and _is_attribute(match):
+    if context.statement is not None and (_is_attribute(match) or _owns(match)):
         return None
     if len(spelled) < len("Monday") - (context.language.code == "fr"):
         return None
@@ -270,6 +281,14 @@ def _short_weekday(match: Match) -> When | None:
     if match.context.statement is None or spelled not in _SHORT_WEEKDAYS:
         return None
     return match.context.when(match.tokens[0])
+
+
+def _owns(match: Match) -> bool:
+    """Return True for "Monday's child", in the present tense: that Monday may be any."""
+    if not _POSSESSIVE.match(match.context.text, match.end):
+        return False
+    shown = match.context.direction(match.start, match.end)
+    return shown is not None and shown.tense == "future"
 
 
 def _is_attribute(match: Match) -> bool:
