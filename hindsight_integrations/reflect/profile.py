@@ -34,7 +34,7 @@ from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_
 from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.profile_endings import has_moved, may_be_over
 from hindsight_integrations.reflect.profile_reader import ProfileReader, ProfileSection, Reading
-from hindsight_integrations.reflect.retractions import correction_in, recants
+from hindsight_integrations.reflect.retractions import correction_by, documents_of, recants
 from hindsight_integrations.reflect.topics import statements
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.retain.speakers import is_agent
@@ -46,9 +46,6 @@ PROFILE_TOKENS = 512
 
 CURRENT_PERIOD = timedelta(days=30)
 """Time after which a plan, project or state is no longer current."""
-
-SOON = timedelta(days=2)
-"""Time within which somebody's next message may correct the one before."""
 
 MOST_MEMORIES = 2000
 """Most memories, the newest, that a profile is read from: parsing one takes milliseconds."""
@@ -277,13 +274,9 @@ def _lines(
 def _corrected_messages(memories: Iterable[Memory]) -> frozenset[str]:
     """Return the ids of messages that the next one of the same speaker corrects."""
     spoken = [memory for memory in memories if memory.speaker is not None]
-    spoken.sort(key=lambda memory: (memory.speaker or "", memory.mentioned_at))
+    spoken.sort(key=lambda m: (sorted(documents_of(m)), m.speaker or "", m.mentioned_at))
     return frozenset(
-        message.id
-        for message, following in pairwise(spoken)
-        if message.speaker == following.speaker
-        and following.mentioned_at - message.mentioned_at <= SOON
-        and correction_in(following.text)
+        message.id for message, following in pairwise(spoken) if correction_by(following, message)
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether a later sentence hints that a line of a profile is no longer so.
+"""Decide if a later sentence hints that a line of a profile is no longer so.
 
 To leave a line out takes far less certainty than to tell of a change: a word of an end, of the
 same thing ("Rex died", "the Skoda was written off") or of the person's work ("I got fired"), is

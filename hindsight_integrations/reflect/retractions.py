@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import regex
 
+from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.data import table
 from hindsight_integrations.nlp.sentences import sentences
+
+CORRECTION_TIME = timedelta(days=2)
+"""Time within which a speaker's next message may correct the one before."""
 
 LONGEST = 9
 """Words of a denial at most: a longer sentence says something of its own."""
@@ -29,7 +35,7 @@ def is_retraction(sentence: str) -> bool:
 
 
 def recants(sentence: str) -> bool:
-    """Return True for who thinks otherwise by now: "Optics is great, I take it all back."."""
+    """Return True if a sentence takes back an earlier judgement: "I take it all back"."""
     return _RECANTS.search(sentence) is not None
 
 
@@ -57,12 +63,30 @@ def retraction_in(following: str) -> str:
     return found[0] if found and is_retraction(found[0]) else ""
 
 
-def correction_in(following: str) -> str:
-    """Return the first sentence of the next message if it corrects this one; empty if not.
+def documents_of(memory: Memory) -> frozenset[str]:
+    """Return the documents and conversations that state a memory."""
+    return frozenset(source.document_id for source in memory.sources if source.document_id)
 
-    "No wait, Tuesday the 13th." corrects what the same writer has just said.
+
+def correction_by(following: Memory, memory: Memory) -> str:
+    """Return the sentence with which a speaker soon corrects an own message, or "".
+
+    "No wait, Tuesday the 13th." corrects what the same speaker has just said in the same
+    conversation and scope: what another one is told may be of anything, and private.
+
+    Args:
+        following: the speaker's next message.
+        memory: the message that it may correct.
     """
-    found = sentences(following[:_NEXT])
+    elapsed = following.mentioned_at - memory.mentioned_at
+    if (
+        memory.speaker is None
+        or (following.speaker, following.scope) != (memory.speaker, memory.scope)
+        or documents_of(following).isdisjoint(documents_of(memory))
+        or not timedelta(0) <= elapsed <= CORRECTION_TIME
+    ):
+        return ""
+    found = sentences(following.text[:_NEXT])
     if not found:
         return ""
     corrects = is_retraction(found[0]) or _CORRECTION.match(found[0]) is not None

@@ -76,7 +76,7 @@ def _rendered(value: object) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class StoragePlan:
-    """How each new statement is to be stored.
+    """Plan of what to store for each new statement.
 
     Attributes:
         deduplicated: statements that become new memories, and sources that stored memories gain;

@@ -1,4 +1,4 @@
-"""What the history says of memories hidden by `forget` with `after`, until they are deleted."""
+"""Describe in the history the memories hidden by `forget` with `after`, until they are deleted."""
 
 from __future__ import annotations
 

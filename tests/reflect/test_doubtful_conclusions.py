@@ -94,6 +94,26 @@ def test_an_answer_is_quoted_with_the_next_message_that_corrects_it(memory: Hind
     assert "12 May 2025:" not in answer
 
 
+@pytest.mark.parametrize(("session", "scope"), [("other", "ann"), ("other", "bob")])
+def test_another_conversation_or_scope_corrects_nothing_and_is_not_quoted(
+    memory: Hindsight, session: str, scope: str
+) -> None:
+    told = Message("user", "The exam is on Monday 12 May.", START)
+    private = Message("user", "No wait, the code is 4711.", START + timedelta(minutes=5))
+    memory.retain_messages("b", [told], session="own", scope="ann")
+    memory.retain_messages("b", [private], session=session, scope=scope)
+    answer = memory.reflect("b", "When is the exam?", scope="ann", query_time=ASKED).text
+    assert "12 May 2025:" in answer
+    assert "4711" not in answer
+
+
+def test_a_correction_that_was_invalidated_is_not_quoted(memory: Hindsight) -> None:
+    _say(memory, ("Jo", "The exam is on Monday 12 May."), ("Jo", "No wait, Tuesday the 13th."))
+    (correction,) = memory.memories.list("b", text="No wait").items
+    memory.memories.invalidate("b", correction.id)
+    assert "No wait" not in _answer(memory, "When is the exam?")
+
+
 def test_another_speaker_corrects_nothing(memory: Hindsight) -> None:
     _say(memory, ("Jo", "The exam is on Monday 12 May."), ("Al", "Sorry, Tuesday is better."))
     assert "12 May 2025:" in _answer(memory, "When is the exam?")

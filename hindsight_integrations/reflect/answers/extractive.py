@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from hindsight_integrations.models import Memory, MemoryType, MentalModel, ModelUsage
 from hindsight_integrations.nlp.bm25 import lexemes
@@ -34,7 +34,9 @@ from hindsight_integrations.reflect.changes.currency import (
 from hindsight_integrations.reflect.context import context_of_results, when
 from hindsight_integrations.reflect.other_languages import content_of, stating
 from hindsight_integrations.reflect.retractions import (
-    correction_in,
+    CORRECTION_TIME,
+    correction_by,
+    documents_of,
     retraction_after,
     retracts_itself,
 )
@@ -49,9 +51,6 @@ MAX_STATEMENTS = 10
 
 _CHANGE_LEMMAS = WORDS["replacing"] | WORDS["changing"] | WORDS["moving"]
 """Words of what is no longer as it was."""
-
-CORRECTION_TIME = timedelta(days=2)
-"""Time within which somebody's next message may correct the one before."""
 
 MAX_HINTS = 2
 """Most statements quoted with an answer because they hint that it no longer holds."""
@@ -113,9 +112,9 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
     if windows and query.light_verb in WORDS["happening"]:
         query = replace(query, asked=Asked.EVENTS)
     query = replace(query, asker=_asker(context))
-    matching = _matching_answers(context, query, windows)
-    answers = [_with_correction(deps.graph, answer) for answer in matching]
-    answers = _with_hints(_current_answers(answers, query, context), query, context)
+    answers = _current_answers(_matching_answers(context, query, windows), query, context)
+    answers = [_with_correction(deps.graph, answer, request.filter) for answer in answers]
+    answers = _with_hints(answers, query, context)
     if query.asked is Asked.WHY:
         text, sources = _text_with_causes(deps, bank, request, context, query, answers)
     else:
@@ -227,8 +226,14 @@ def _matching_answers(context: Context, query: Query, windows: Sequence[TimeSpan
     return list(answers.values())
 
 
-def _with_correction(graph: GraphStore, answer: _Answer) -> _Answer:
-    """Return an answer with the next message of its speaker, if that corrects it."""
+def _with_correction(graph: GraphStore, answer: _Answer, filter: MemoryFilter) -> _Answer:
+    """Return an answer with the next message of its speaker, if that corrects it.
+
+    Args:
+        graph: the store.
+        answer: a statement that answers the question.
+        filter: that of the question: what it leaves out is not quoted either.
+    """
     memory = answer.statement.memory
     if answer.retraction or memory.speaker is None:
         return answer
@@ -239,10 +244,14 @@ def _with_correction(graph: GraphStore, answer: _Answer) -> _Answer:
             {"mentioned_at": {"$lte": memory.mentioned_at + CORRECTION_TIME}},
         ]
     }
-    filter = MemoryFilter(now=None, where=conditions(soon))
-    page = graph.list_memories(memory.bank_id, filter, limit=MAX_STATEMENTS)
-    following = min(page.items, key=lambda message: message.mentioned_at, default=None)
-    return replace(answer, retraction=correction_in(following.text)) if following else answer
+    where = (*filter.where, *conditions(soon))
+    for document_id in sorted(documents_of(memory)):
+        said_soon = replace(filter, document_id=document_id, where=where)
+        page = graph.list_memories(memory.bank_id, said_soon, limit=MAX_STATEMENTS)
+        following = min(page.items, key=lambda message: message.mentioned_at, default=None)
+        if following and (correction := correction_by(following, memory)):
+            return replace(answer, retraction=correction)
+    return answer
 
 
 def _is_contradicted(statement: Statement, item: ContextItem, context: Context) -> bool:
