@@ -140,10 +140,13 @@ def deciding(lifts: Mapping[str, float], shared_name: str | None, rank: int = 0)
         rank: its place, from 1; 0 if it is not known.
     """
     own = FROM_BEST if 0 < rank <= BEST else frozenset[str]()
-    named = [n for n in lifts if (n in PLAIN and n not in own) or n.startswith("reranker ")]
-    for name in sorted(named, key=lambda name: (-lifts[name], name))[:DECIDING]:
-        if lifts[name] < TELLING_CONTRIBUTION:
-            return
+    telling = [
+        name
+        for name, lift in lifts.items()
+        if lift >= TELLING_CONTRIBUTION
+        and ((name in PLAIN and name not in own) or name.startswith("reranker "))
+    ]
+    for name in sorted(telling, key=lambda name: (-lifts[name], name))[:DECIDING]:
         plain = PLAIN.get(name, name)
         if name == "shared name" and shared_name:
             plain = f"shares the rare name {shared_name} with a best hit"

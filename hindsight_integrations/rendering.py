@@ -27,6 +27,9 @@ _CONTROL = re.compile(
     "\u2028\u2029"  # line and paragraph separators
     "\u202a-\u202e\u2066-\u2069]"  # embeddings, overrides and isolates of direction
 )
+_SHORT = 1000
+"""Characters of a text whose item is kept."""
+
 _OPENS_HEADER = re.compile(r"\A[\[\uff3b](?=\s*\d)")
 """A bracket at the start, before a digit: so do the dates look that memories stand under."""
 
@@ -72,10 +75,17 @@ def as_item(text: str) -> str:
     A bracket that could open a date header, a mark around recalled text or a control token of a
     chat template becomes "‹"; invisible letters become "\ufffd".
     """
+    return _short_item(text) if len(text) <= _SHORT else _item(text)
+
+
+def _item(text: str) -> str:
     text = _TAG_CHARACTERS.sub("\ufffd", without_tags(text, (FENCE_TAG,)))
     text = _TEMPLATE.sub("‹", text)
     lines = [visible(line) for line in text.strip().splitlines() if line.strip()]
     return _OPENS_HEADER.sub("‹", FURTHER.join(lines))
+
+
+_short_item = lru_cache(4096)(_item)  # recall renders the lines of a bank again and again
 
 
 def as_line(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
+from functools import lru_cache
 
 import regex
 
@@ -88,6 +89,7 @@ _HAPPENED = regex.compile(
 _SENTENCE_END = regex.compile(r"(?<=[.!?;])\s+")
 
 
+@lru_cache(maxsize=32)  # several steps of a recall ask it of one question
 def asks_for_advice(question: str) -> bool:
     """Return True if the question asks what to do, take or buy, not for something remembered.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from threading import TIMEOUT_MAX, Semaphore
 from typing import TypeVar
 
-from hindsight_integrations.asynchronous import within
+from hindsight_integrations.asynchronous import in_own_thread
 from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.models import Memory, TurnKind
 from hindsight_integrations.nlp.chatter import turn_kind
@@ -126,29 +126,42 @@ class Clock:
         """Seconds that one part may take: half of those left, so that later parts have time too."""
         return self.left / 2
 
-    def within(self, work: Callable[[], T]) -> T:
-        """Run work with a time limit and return its result.
+    def begin(self, work: Callable[[], T], *, foreign: bool = False) -> Callable[[], T]:
+        """Start work; return a function that waits for its result with a time limit.
 
-        Raises:
-            StoreUnavailableError: it took longer than `share`.
+        Args:
+            work: the work.
+            foreign: the slot is released while the result is waited for, because the work does
+                not compute here: a remote embedder, a reranker.
+
+        Returns:
+            A function that raises `StoreUnavailableError` after it has waited for `share`.
         """
-        if self.limit == math.inf:
-            return work()
-        try:
-            return within(self.share, work)
-        except TimeoutError as error:
-            raise self.late() from error
+        result = work if self.limit == math.inf else self._awaited(in_own_thread(work))
+        return (lambda: self._without_slot(result)) if foreign else result
 
     def outside(self, work: Callable[[], T]) -> T:
-        """Run foreign work, such as an embedder's, as `within` does, with the slot released.
+        """Run foreign work with a time limit and the slot released; return its result.
 
         Raises:
             StoreUnavailableError: it took longer than `share`.
         """
+        return self.begin(work, foreign=True)()
+
+    def _awaited(self, running: Future[T]) -> Callable[[], T]:
+        def result() -> T:
+            try:
+                return running.result(timeout=self.share)
+            except TimeoutError as error:
+                raise self.late() from error
+
+        return result
+
+    def _without_slot(self, work: Callable[[], T]) -> T:
         paused = self.has_slot
         self._release_slot()
         try:
-            return self.within(work)
+            return work()
         finally:
             if paused:
                 self._acquire_slot()

@@ -8,7 +8,7 @@ from concurrent.futures import Future, TimeoutError
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.results import Failure, Window
 from hindsight_integrations.stores.base import StoredBank, Vector
 from hindsight_integrations.timespan import TimeSpan
+
+EncodedQuestion: TypeAlias = tuple[Vector, TokenMatrix | None]
+"""A question's embedding and its token vectors, if there is an encoder for them."""
 
 
 class ArmEntry(NamedTuple):
@@ -96,6 +99,8 @@ def gather_pool(
     """Read the question, run the arms on each bank, and join what they found into one pool."""
     lexemes = tuple(question_terms(request.query))
     with clock.timing("read"):
+        # First, because it takes longest and leaves the interpreter free for all else.
+        encoding = _begin_encoding(deps, request.query, request, clock)
         pending = start_reads(deps, banks[0], request, lexemes, current)
         times = parse_query(request.query, request.asked_at, hemisphere=deps.settings.hemisphere)
         if asks_for_advice(request.query):
@@ -113,7 +118,7 @@ def gather_pool(
         failures: list[Failure] = []
         if len(windows_by_span) > MOST_TIMES:
             failures.append(_too_many("times", len(windows_by_span)))
-        question = _read_question(deps, request.query, request, failures, clock)
+        question = _read_question(deps, request.query, request, failures, encoding)
         question = replace(question, windows=windows)
         if failures and not _wanted_arms(request, question):
             raise failures[-1].error
@@ -136,17 +141,12 @@ def gather_pool(
     )
 
 
-def _read_question(
-    deps: RecallDependencies,
-    text: str,
-    request: RecallRequest,
-    failures: list[Failure],
-    clock: Clock,
-) -> Question:
-    """Encode a text as the question; a vector given by the caller replaces its embedding.
+def _begin_encoding(
+    deps: RecallDependencies, text: str, request: RecallRequest, clock: Clock
+) -> Callable[[], EncodedQuestion]:
+    """Start to encode a text; return a function that waits for its embedding and token vectors.
 
-    If the embedder fails or is late, the question has no vector, and `failures` gets the reason:
-    the arms that search without one still answer.
+    A model in this process uses the CPU, so it keeps its turn; a remote one lets others work.
 
     Raises:
         InvalidInputError: the caller's vector has another dimension than the embedder's.
@@ -158,17 +158,33 @@ def _read_question(
             f"{deps.encoder.embedder.id!r} makes {dimension}; give a vector of that "
             "embedder"
         )
-    vector: Vector = np.zeros(dimension, np.float32)
+    if not text:
+        return lambda: (np.zeros(dimension, np.float32), None)
+    return clock.begin(lambda: deps.encoder.question(text), foreign=not deps.encoder.in_one_pass)
+
+
+def _read_question(
+    deps: RecallDependencies,
+    text: str,
+    request: RecallRequest,
+    failures: list[Failure],
+    encoding: Callable[[], EncodedQuestion],
+) -> Question:
+    """Return a text as the question; a vector given by the caller replaces its embedding.
+
+    If the embedder fails or is late, the question has no vector, and `failures` gets the reason:
+    the arms that search without one still answer.
+    """
+    vector: Vector = np.zeros(deps.encoder.embedder.dimension, np.float32)
     tokens = None
-    if text:
-        try:
-            vector, tokens = _encoded(deps, text, clock)
-        except StoreUnavailableError as error:
-            failures.append(Failure("embedder", error))
-        except EmbeddingError as error:
-            failures.append(Failure("embedder", error))
-            vector, tokens = deps.encoder.without_embedder(text)
-    search_vector = vector if caller_vector is None else caller_vector
+    try:
+        vector, tokens = encoding()
+    except StoreUnavailableError as error:
+        failures.append(Failure("embedder", error))
+    except EmbeddingError as error:
+        failures.append(Failure("embedder", error))
+        vector, tokens = deps.encoder.without_embedder(text)
+    search_vector = vector if request.vector is None else request.vector
     return Question(text, request.asked_at, search_vector, tokens, tuple(question_terms(text)))
 
 
@@ -251,17 +267,6 @@ def _with_bank_windows(
     return replace(question, windows=tuple(dict.fromkeys(windows)))
 
 
-def _encoded(
-    deps: RecallDependencies, text: str, clock: Clock
-) -> tuple[Vector, TokenMatrix | None]:
-    """Return a question's embedding and token vectors, within the time left.
-
-    A model in this process uses the CPU, so it keeps its turn; a remote one lets others work.
-    """
-    bounded = clock.within if deps.encoder.in_one_pass else clock.outside
-    return bounded(lambda: deps.encoder.question(text))
-
-
 def _with_event_windows(
     deps: RecallDependencies,
     search: BankSearch,
@@ -277,7 +282,7 @@ def _with_event_windows(
     """
 
     def read(text: str) -> Question:
-        vector, tokens = _encoded(deps, text, clock)
+        vector, tokens = _begin_encoding(deps, text, request, clock)()
         return Question(text, request.asked_at, vector, tokens, tuple(question_terms(text)))
 
     anchors = list(dict.fromkeys(times.anchors))
@@ -296,11 +301,12 @@ def _with_event_windows(
     if not events:
         return search.question
     remaining = temporal.without_event_clauses(request.query, events)
-    is_unchanged = remaining == request.query
+    question = search.question
+    if remaining != request.query:
+        encoding = _begin_encoding(deps, remaining, request, clock)
+        question = _read_question(deps, remaining, request, failures, encoding)
     return replace(
-        search.question
-        if is_unchanged
-        else _read_question(deps, remaining, request, failures, clock),
+        question,
         windows=(*search.question.windows, *(event.window for event in events.values())),
         events=frozenset(event.memory_id for event in events.values()),
     )

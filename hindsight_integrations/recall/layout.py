@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from threading import Lock
 
 from hindsight_integrations.stores.base import GraphStore, Neighbour, Place, StoredBank
-from hindsight_integrations.stores.common import in_documents, neighbours_in
+from hindsight_integrations.stores.common import (
+    DocumentPosition,
+    document_positions,
+    in_documents,
+    neighbours_in,
+)
 
 MAX_LAYOUTS = 16
 """Layouts cached: a megabyte each at most."""
@@ -23,27 +29,39 @@ _FIRST = -1
 """Sequence number below that of any memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
-    """The valid memories of a bank, in storing order, and the ids of each document in its order."""
+    """The valid memories of a bank, in storing order."""
 
     places: tuple[Place, ...] = ()
-    documents: tuple[tuple[str, ...], ...] = ()
+
+    @cached_property
+    def positions(self) -> Mapping[str, DocumentPosition]:
+        """The position of each memory in its document."""
+        return document_positions(in_documents(self.places))
 
     def extended(self, places: Iterable[Place]) -> Layout:
         """Return the layout with memories that were stored later."""
-        all_places = (*self.places, *places)
-        if len(all_places) == len(self.places):
-            return self
-        return Layout(all_places, tuple(map(tuple, in_documents(all_places))))
+        added = tuple(places)
+        return Layout((*self.places, *added)) if added else self
 
     @property
     def last(self) -> int:
         """Number of the memory stored last."""
         return self.places[-1].number if self.places else _FIRST
 
+    @cached_property
+    def _ids(self) -> tuple[str, ...]:
+        return tuple(place.memory_id for place in self.places)
+
+    @cached_property
+    def _any_expires(self) -> bool:
+        return any(place.expires_at is not None for place in self.places)
+
     def unexpired_ids(self, now: datetime | None) -> list[str]:
         """Return the ids of the memories that have not expired, in storing order."""
+        if not self._any_expires:
+            return list(self._ids)
         return [
             place.memory_id
             for place in self.places
@@ -54,8 +72,10 @@ class Layout:
         self, ids: Iterable[str], distance: int, now: datetime | None
     ) -> list[Neighbour]:
         """Return the neighbours that have not expired; see `GraphStore.neighbours`."""
+        neighbours = neighbours_in(self.positions, ids, distance)
+        if not self._any_expires:
+            return neighbours
         unexpired = {*self.unexpired_ids(now)}
-        neighbours = neighbours_in(self.documents, ids, distance)
         return [neighbour for neighbour in neighbours if neighbour.neighbour_id in unexpired]
 
 

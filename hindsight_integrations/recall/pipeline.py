@@ -226,7 +226,9 @@ def _distinct_positions(pool: Pool, ranking: Ranking, least_relevance: float) ->
     positions: list[int] = ranking.order.tolist()
     relevance: list[float] = ranking.relevance.tolist()
     pinned = [
-        p for p in positions if (pool.memories[p].bank_id, pool.memories[p].id) in pool.pinned
+        p
+        for p in (positions if pool.pinned else ())
+        if (pool.memories[p].bank_id, pool.memories[p].id) in pool.pinned
     ]
     relevant = takewhile(lambda position: relevance[position] >= least_relevance, positions)
     for position in chain(pinned, relevant):

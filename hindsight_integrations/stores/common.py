@@ -366,16 +366,27 @@ def in_documents(places: Iterable[Place]) -> list[list[str]]:
     return list(documents.values())
 
 
+class DocumentPosition(NamedTuple):
+    """The ids of the memories of a document, in order, and the position of one among them."""
+
+    ids: Sequence[str]
+    position: int
+
+
+def document_positions(documents: Iterable[Sequence[str]]) -> dict[str, DocumentPosition]:
+    """Return the position of each memory, given the ids in each document in order."""
+    return {id: DocumentPosition(ids, n) for ids in documents for n, id in enumerate(ids)}
+
+
 def neighbours_in(
-    documents: Iterable[Sequence[str]], ids: Iterable[str], distance: int
+    positions: Mapping[str, DocumentPosition], ids: Iterable[str], distance: int
 ) -> list[Neighbour]:
-    """Return the neighbours of memories, given the ids in each document in order."""
-    index = {id: (group, n) for group in documents for n, id in enumerate(group)}
+    """Return the neighbours of memories in their documents."""
     size = max(distance, 0)
     found: list[Neighbour] = []
     for id in dict.fromkeys(ids):
-        if id in index:
-            group, n = index[id]
+        if id in positions:
+            group, n = positions[id]
             before = group[max(n - size, 0) : n][::-1]
             found += neighbours_around(id, before, group[n + 1 : n + 1 + size])
     return found

@@ -339,7 +339,7 @@ class PlainBank:
     ) -> list[base.Neighbour]:
         """Return memories up to `distance` positions from each, by first source."""
         documents = common.in_documents(self.places(-1, len(self.memories)))
-        found = common.neighbours_in(documents, ids, distance)
+        found = common.neighbours_in(common.document_positions(documents), ids, distance)
         passing = self.passing(filter)
         return [each for each in found if each.neighbour_id in passing]
 

@@ -33,6 +33,16 @@ def test_counts_are_those_of_the_real_cl100k_base(original: tiktoken.Encoding, t
     assert count(text) == len(original.encode(text, disallowed_special=()))
 
 
+@settings(deadline=None, max_examples=500)
+@given(
+    text=st.text(
+        st.sampled_from("\n\r\t \x0b\x1c\x85\xa0\u2028.,'[(a1é日☕s\ud83d\ude00"), max_size=40
+    )
+)
+def test_lines_are_counted_as_in_one_text(original: tiktoken.Encoding, text: str) -> None:
+    assert count(text) == len(original.encode(text, disallowed_special=()))
+
+
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
