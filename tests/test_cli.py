@@ -434,7 +434,7 @@ def test_memories_are_listed_by_what_they_say_and_are(reading: Run) -> None:
     assert texts("--state", "invalidated") == []
     assert texts("--speaker", "Nobody") == texts("--changed-since", "2999-01-01") == []
     assert texts("--changed-since", "2001-01-01", "--type", "world") == list(SEEDS)
-    assert reading("memories", "list", "--state", "lost").code == 1
+    assert reading("memories", "list", "--state", "lost").code == 2
 
 
 @pytest.mark.slow

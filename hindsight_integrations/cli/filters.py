@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Signature, signature
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -68,11 +68,8 @@ def stored_filters(
         TimeOption, time_option("Only memories stored or changed since this time.")
     ] = None,
     state: Annotated[
-        str | None,
-        typer.Option(
-            metavar=f"[{'|'.join(get_args(MemoryState))}]",
-            help="Only this state. (default valid; for forget, any)",
-        ),
+        MemoryState | None,
+        typer.Option(help="Only this state. (default valid; for forget, any)"),
     ] = None,
 ) -> Filters:
     """Return the filters of the verbs that select stored memories without a question."""

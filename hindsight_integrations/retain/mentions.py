@@ -8,6 +8,7 @@ is decided over all mentions in the texts; see `name_kinds`.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -134,18 +135,17 @@ _INDEFINITE = re.compile(r"\b[Aa]n? \Z")
 
 def longest(spans: Iterable[NameSpan]) -> list[NameSpan]:
     """Return the longest spans that do not overlap, in text order; of equals the first given."""
-    chosen: list[NameSpan] = []
+    chosen: dict[int, NameSpan] = {}  # by where they start
+    starts: list[int] = []  # of those, ascending
     for span in sorted(spans, key=lambda span: span.start - span.end):
-        if all(span.end <= other.start or other.end <= span.start for other in chosen):
-            chosen.append(span)
-        else:
-            chosen = [
-                replace(other, votes=other.votes | span.votes)
-                if (other.start, other.end) == (span.start, span.end)
-                else other
-                for other in chosen
-            ]
-    return sorted(chosen, key=lambda span: span.start)
+        place = bisect_left(starts, span.start)
+        follows = place == len(starts) or span.end <= starts[place]
+        if follows and (not place or chosen[starts[place - 1]].end <= span.start):
+            starts.insert(place, span.start)
+            chosen[span.start] = span
+        elif (same := chosen.get(span.start)) is not None and same.end == span.end:
+            chosen[span.start] = replace(same, votes=same.votes | span.votes)
+    return [chosen[start] for start in starts]
 
 
 _KINDS = {
