@@ -115,6 +115,17 @@ def test_among_many_that_pass_the_index_is_asked_by_the_share_of_those_that_pass
     assert index.fetched == [50, 625, 2604]
 
 
+def test_the_fewer_pass_the_more_are_scored_one_by_one() -> None:
+    index, store = Index(5000), Passing(10**6)
+    nearest(store, index, SELECTIVE, 20)
+    # One of 90 passes, so 1.25 * 90 * 20 hits would be needed: twice as many are scored instead.
+    assert store.limits == [4500, 10_000]
+    index, store = Index(5000), Passing(10**6, matching=["00900", "00800"])
+    assert nearest(store, index, SELECTIVE, 100) == ["00800", "00900"]
+    assert index.fetched == [410]
+    assert store.limits == [10_000]
+
+
 def test_the_index_is_asked_for_two_to_sixteen_times_as_many_as_before() -> None:
     index = Index(1500)
     assert len(nearest(Passing(90), index, SELECTIVE, 20)) == 17

@@ -18,9 +18,16 @@ from hindsight_integrations.stores.base import (
 )
 from hindsight_integrations.stores.common import by_cosine
 
-EXACT_LIMIT = 2000
+EXACT_LIMIT = 2_000
 """Memories up to which those that pass a filter are scored one by one, if the index does not bring
 enough of them at once."""
+
+MOST_EXACT = 10_000
+"""The same limit, where the index would have to bring very many hits for enough to pass."""
+
+EXACT_PER_HIT = 2
+"""Memories scored one by one in the time of one hit more of the index, which has to be filtered.
+Measured on banks of 100,000 and 1,000,000 memories in SQLite."""
 
 OVERFETCH = 4
 """Factor on the hits wanted that is asked of the index, which knows no filters."""
@@ -88,7 +95,7 @@ def nearest(
     """
     bank_id = bank.bank.id
     fetch_limit = index_limit(filter, limit)
-    is_counted = not filter.is_selective
+    counted = 0 if filter.is_selective else MOST_EXACT
     seen: set[str] = set()
     passing: set[str] = set()
     while True:
@@ -100,12 +107,13 @@ def nearest(
         passing_pairs = [pair for pair in fetched if pair[0] in passing]
         if len(passing_pairs) >= limit or len(fetched) < fetch_limit:
             return passing_pairs[:limit]
-        if not is_counted:
-            all_ids = graph.find_ids(bank_id, filter, EXACT_LIMIT)
+        needed = RESERVE * fetch_limit * limit / max(len(passing_pairs), 1)
+        exact_limit = int(np.clip(EXACT_PER_HIT * needed, EXACT_LIMIT, MOST_EXACT))
+        if counted < exact_limit:
+            all_ids = graph.find_ids(bank_id, filter, exact_limit)
             if all_ids is not None:
                 return exact(graph, bank_id, all_ids, vector)[:limit]
-            is_counted = True
-        needed = RESERVE * fetch_limit * limit / max(len(passing_pairs), 1)
+            counted = exact_limit
         fetch_limit = int(min(max(needed, 2 * fetch_limit), OVERFETCH**2 * fetch_limit))
 
 
