@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from hindsight_integrations import validation
 from hindsight_integrations._version import __version__
 from hindsight_integrations.errors import StoreError
+from hindsight_integrations.export_import.atomic_file import writing
 from hindsight_integrations.export_import.bank_file import (
     BATCH,
     SCHEMA,
@@ -20,7 +21,6 @@ from hindsight_integrations.export_import.bank_file import (
     Waiting,
     batches,
     stored_counts,
-    writing,
 )
 from hindsight_integrations.models import Entity, Link
 from hindsight_integrations.runtime import Runtime

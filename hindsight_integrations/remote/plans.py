@@ -22,7 +22,8 @@ from pydantic import BaseModel
 from hindsight_integrations import validation
 from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.export_import import ExportResult
-from hindsight_integrations.export_import.bank_file import reading, writing
+from hindsight_integrations.export_import.atomic_file import writing
+from hindsight_integrations.export_import.bank_file import reading
 from hindsight_integrations.models import Memory
 from hindsight_integrations.namespaces.audit import write_entries
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
