@@ -167,6 +167,11 @@ def batches(items: Iterable[T]) -> Iterator[list[T]]:
         yield batch
 
 
+def parts_of(batch: Iterable[object], kind: type[T]) -> tuple[T, ...]:
+    """Return the parts of one type."""
+    return tuple(part for part in batch if isinstance(part, kind))
+
+
 # Writing and reading
 
 
