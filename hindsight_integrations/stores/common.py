@@ -37,6 +37,7 @@ from hindsight_integrations.models import (
     Metadata,
     Precision,
     TimeSpan,
+    every_item,
 )
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.stores.base import (
@@ -663,10 +664,6 @@ def read_one(graph: GraphStore, bank_id: str, kind: Kind[T], key: str, default: 
 
 def every_memory(graph: GraphStore, bank_id: str, filter: MemoryFilter) -> Iterator[Memory]:
     """Iterate over the memories of a bank that pass the filter, in storing order."""
-    cursor: str | None = None
-    while True:
-        page = graph.list_memories(bank_id, filter, limit=MAX_PAGE, cursor=cursor)
-        yield from page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return
+    return every_item(
+        lambda cursor: graph.list_memories(bank_id, filter, limit=MAX_PAGE, cursor=cursor)
+    )
