@@ -130,7 +130,7 @@ class ChromaVectors:
     def in_folder(cls, path: Path | str) -> ChromaVectors:
         """Open the index in `path`, created if needed. One process at a time may have it open.
 
-        Chroma may end the whole process on damaged files: see `sync.open_index`.
+        Chroma may end the whole process on damaged files: see `folder_index.open_index`.
         """
         folder = Path(path).absolute()
         with chroma_errors(str(folder)):
