@@ -86,7 +86,7 @@ def hiding(
     return rewrite_conclusions(reflecting, bank, set(records), records).joined_to(changes)
 
 
-def shown_again(graph: GraphStore, memory: Memory) -> Memory:
+def restored(graph: GraphStore, memory: Memory) -> Memory:
     """Return a memory as valid, with the expiry it had before it was hidden.
 
     Raises:

@@ -27,7 +27,7 @@ from hindsight_integrations.export_import.bank_file import reading
 from hindsight_integrations.models import Memory
 from hindsight_integrations.namespaces.audit import write_entries
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
-from hindsight_integrations.namespaces.memories import checked_memories
+from hindsight_integrations.namespaces.retaining import checked_memories
 from hindsight_integrations.reflect.answer import as_form, unwrapped
 from hindsight_integrations.remote.wire import AUDIT_EXPORT, BACKUP, EXPORT, IMPORT
 from hindsight_integrations.results import Failed, Reflection, RetainResult
