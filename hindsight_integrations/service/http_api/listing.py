@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TypeVar
 
+from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.models import Memory, every_item
@@ -15,6 +16,11 @@ from hindsight_integrations.service.http_api.routing import MAX_PAGE
 T = TypeVar("T")
 
 ALL_TYPES = ("world", "experience", "opinion", "observation")
+
+
+def has_bank(memory: Hindsight, bank_id: str) -> bool:
+    """Return True if there is a bank of this id."""
+    return memory.graph_store.get_bank(validation.bank_id(bank_id)) is not None
 
 
 def memories(
