@@ -18,9 +18,14 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Memory, MemoryType
-from hindsight_integrations.namespaces import memories as memories_of
 from hindsight_integrations.namespaces import pictured
+from hindsight_integrations.namespaces.forgetting import forget
 from hindsight_integrations.namespaces.maintenance import Health
+from hindsight_integrations.namespaces.retaining import (
+    checked_memories,
+    retain_memories,
+    retain_memory,
+)
 from hindsight_integrations.namespaces.selection import SELECTION, SelectionOptions
 from hindsight_integrations.nlp.llm import as_model
 from hindsight_integrations.opened import OpenedMemory
@@ -261,9 +266,9 @@ class Hindsight(OpenedMemory):
         started = time.perf_counter()
         validation.bank_id(bank_id)
         most = self._runtime.settings.max_content_chars
-        (memory,), _ = memories_of.checked_memories([memory], None, most)
+        (memory,), _ = checked_memories([memory], None, most)
         bank = self._runtime.bank_or_new(bank_id)
-        result = memories_of.retain_memory(self._runtime, bank, memory, vector)
+        result = retain_memory(self._runtime, bank, memory, vector)
         return self._finished(result, started)
 
     def retain_memories(
@@ -291,9 +296,9 @@ class Hindsight(OpenedMemory):
         validation.bank_id(bank_id)
         validation.flag("dated", dated)
         most = self._runtime.settings.max_content_chars
-        given, codes = memories_of.checked_memories(memories, vectors, most)
+        given, codes = checked_memories(memories, vectors, most)
         bank = self._runtime.bank_or_new(bank_id)
-        result = memories_of.retain_memories(self._runtime, bank, given, codes, dated=dated)
+        result = retain_memories(self._runtime, bank, given, codes, dated=dated)
         return self._finished(result, started)
 
     def _finished(self, result: RetainResult, started: float) -> RetainResult:
@@ -609,7 +614,7 @@ class Hindsight(OpenedMemory):
             MemoryNotFoundError, DocumentNotFoundError, EntityNotFoundError: one of them does not
                 exist; nothing was deleted.
         """
-        return memories_of.forget(
+        return forget(
             self._runtime, bank_id, ids, document_id, options, after=after, dry_run=dry_run
         )
 

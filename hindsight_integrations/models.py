@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -645,6 +645,17 @@ class Page(Generic[T]):
     def _repr_html_(self) -> str:
         rows = [item._shown() for item in self.items if isinstance(item, Shown)]
         return display.table(rows, f"{len(self.items)} of {self.total}")
+
+
+def every_item(page_after: Callable[[str | None], Page[T]]) -> Iterator[T]:
+    """Iterate over the items of all pages; `page_after` returns the page after a cursor."""
+    cursor: str | None = None
+    while True:
+        page = page_after(cursor)
+        yield from page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return
 
 
 @dataclass(frozen=True, slots=True)

@@ -343,19 +343,21 @@ class Runtime:
                 applied when the bank is first used, unless it is much.
         """
         if replaced:
-            sync.empty(self.index)
+            sync.drop_all(self.index)
             self.index_lease.mark_emptied()
-        lacking = sync.lacking(self.graph, self.index, at_all=replaced)
+            lacking = [bank.bank.id for bank in sync.vector_owners(self.graph)]
+        else:
+            lacking = sync.banks_without_vectors(self.graph, self.index)
         if shared:
             self.behind = bool(lacking) or bool(self.graph.pending_vectors(1))
             queued = 0
             for bank_id in lacking:
                 if queued < sync.REQUEUED_AT_ONCE:
-                    queued += sync.fill(self.graph, [bank_id], _times(1))
+                    queued += sync.requeue_banks(self.graph, [bank_id], _times(1))
             self.lost = bool(queued)
             self.in_background(self._mend_index, "hindsight-mend")
         else:
-            sync.fill(self.graph, lacking)
+            sync.requeue_banks(self.graph, lacking)
             self._flush(None, _times(PAGES - 1))
 
     def renew_index_lease(self) -> None:

@@ -37,7 +37,8 @@ from hindsight_integrations.errors import (
     StoreLockedError,
 )
 from hindsight_integrations.export_import import ImportResult
-from hindsight_integrations.export_import.bank_file import PIPE, Header, read_lines, reading
+from hindsight_integrations.export_import.atomic_file import PIPE
+from hindsight_integrations.export_import.bank_file import Header, read_lines, reading
 from hindsight_integrations.models import Bank
 from hindsight_integrations.namespaces.maintenance import Diagnosis, Health
 from hindsight_integrations.nlp.embeddings import Embedder

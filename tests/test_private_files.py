@@ -15,7 +15,7 @@ import pytest
 
 from hindsight_integrations import Hindsight, Settings
 from hindsight_integrations.durable import DurableRetain
-from hindsight_integrations.export_import import bank_file
+from hindsight_integrations.export_import import atomic_file
 from hindsight_integrations.models import Bank
 
 QUIET = Settings(consolidate=False)
@@ -86,10 +86,10 @@ def test_rights_that_somebody_gave_stay(folder: Path) -> None:
 KILLED = """
 import os, sys
 from hindsight_integrations import Hindsight, Settings
-from hindsight_integrations.export_import import bank_file
+from hindsight_integrations.export_import import atomic_file
 
 if sys.argv[3] == "named":
-    bank_file._unnamed = lambda folder: None
+    atomic_file._open_unnamed = lambda folder: None
 with Hindsight(sys.argv[1], settings=Settings(consolidate=False)) as memory:
     memory.retain("b", "The kettle is red.")
     memory.banks.export("b", sys.argv[2])
@@ -116,13 +116,13 @@ def test_a_killed_export_leaves_no_text(folder: Path, tmp_path: Path, how: str) 
 def test_an_export_leaves_those_of_others_alone(
     memory: Hindsight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bank_file, "_unnamed", lambda folder: None)
+    monkeypatch.setattr(atomic_file, "_open_unnamed", lambda folder: None)
     memory.retain("b", "The kettle is red.")
     target = tmp_path / "b.jsonl"
     others = [tmp_path / name for name in (".b.jsonl.bak", ".c.jsonl.0123abcd", ".b.jsonl.d")]
     for other in others:
         other.touch()
-    with bank_file.writing(target) as out:
+    with atomic_file.writing(target) as out:
         out.write(b"half")
         memory.banks.export("b", target)
         assert len([path for path in tmp_path.iterdir() if path not in others]) == 2

@@ -14,7 +14,7 @@ from hindsight_integrations.cli import inputs, tables
 from hindsight_integrations.cli.filters import Filters, common_filters, filtered_by, search_options
 from hindsight_integrations.cli.job import DEFAULT_BANK, Job, TimeOption, on_memory, time_option
 from hindsight_integrations.cli.screen import Output, jsonable
-from hindsight_integrations.models import Arm, MemoryType
+from hindsight_integrations.models import Arm, MemoryType, every_item
 from hindsight_integrations.results import RetainResult
 
 if TYPE_CHECKING:
@@ -167,14 +167,11 @@ def _with_dates(
 def _gone(job: Job, items: Sequence[inputs.Record]) -> list[str]:
     """Return the documents that are named like notes and are not among the items."""
     kept = {str(item["document_id"]) for item in items}
-    gone: list[str] = []
-    cursor: str | None = None
-    while True:
-        page = job.memory.documents.list(job.bank, limit=1000, cursor=cursor)
-        ids = [document.id for document in page.items]
-        gone += [id for id in ids if Path(id).suffix.lower() in inputs.NOTES and id not in kept]
-        if (cursor := page.next_cursor) is None:
-            return gone
+    stored = every_item(
+        lambda cursor: job.memory.documents.list(job.bank, limit=1000, cursor=cursor)
+    )
+    ids = (document.id for document in stored)
+    return [id for id in ids if Path(id).suffix.lower() in inputs.NOTES and id not in kept]
 
 
 def _pruned(job: Job, items: Sequence[inputs.Record], gone: Sequence[str]) -> list[str]:

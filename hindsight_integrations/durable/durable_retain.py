@@ -33,7 +33,7 @@ PATIENCE = 10.0
 """Seconds that a call waits for its store before it returns with the retain still queued."""
 
 _PROBE_TIMEOUT = 2.0
-"""Seconds that an open memory has to answer whether it is there."""
+"""Seconds that an open memory has to answer a check of its availability."""
 
 _OPENING_TIMEOUT = 30.0
 """Seconds that a memory has to open, its models included."""
@@ -55,7 +55,7 @@ class Receipt:
 
 
 class _OpeningLock:
-    """A lock that a forked process finds open, whatever thread of the parent held it."""
+    """A lock that is free in a forked process, even if a thread of the parent held it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -101,13 +101,16 @@ class DurableRetain(ContextManaged):
         backoff: Backoff | None = None,
         settings: Settings | None = None,
     ) -> None:
-        if not callable(memory):
-            validation.memory("memory", memory)
-        self._open = memory if callable(memory) else None
-        self._memory = None if callable(memory) else memory
+        self._open: Callable[[], Hindsight] | None = None
+        self._memory: Hindsight | None = None
+        if callable(memory):
+            self._open = memory
+            used = settings or Settings()
+        else:
+            self._memory = validation.memory("memory", memory)
+            used = self._memory.settings
         self._opening = _OpeningLock()
-        given = settings or Settings() if callable(memory) else memory.settings
-        self._max_chars, self._zone = given.max_content_chars, given.zone
+        self._max_chars, self._zone = used.max_content_chars, used.zone
         self._patience = patience
         self._queue = ReplayQueue(queue)
         self._replayer = Replayer(

@@ -19,7 +19,7 @@ from hindsight_integrations.errors import (
     NotFoundError,
     StoreError,
 )
-from hindsight_integrations.export_import.bank_file import PIPE, writing_beside
+from hindsight_integrations.export_import.atomic_file import PIPE, writing_beside
 from hindsight_integrations.export_import.exporting import export_bank
 from hindsight_integrations.export_import.importing import copy_bank
 from hindsight_integrations.runtime import Runtime

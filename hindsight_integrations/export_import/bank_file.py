@@ -10,21 +10,18 @@ A file depends neither on the time of the export nor on the store: equal banks m
 
 from __future__ import annotations
 
-import errno
 import gzip
 import json
 import logging
 import math
 import os
-import re
 import shutil
 import sys
-import uuid
 import zlib
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -43,8 +40,8 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     SchemaVersionError,
     StoreCorruptError,
-    StoreUnavailableError,
 )
+from hindsight_integrations.export_import.atomic_file import PIPE
 from hindsight_integrations.export_import.ranges import check_ranges
 from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
@@ -57,7 +54,6 @@ from hindsight_integrations.models import (
     MentalModel,
     Source,
 )
-from hindsight_integrations.private import PRIVATE
 from hindsight_integrations.stores.base import EmbedderIdentity, EntityNames, MemoryRecord
 from hindsight_integrations.timespan import with_offset
 from hindsight_integrations.validation import shown
@@ -72,9 +68,6 @@ SCHEMA = 5
 
 BATCH = 500
 """Memories read, or parts stored, at a time: a few MB."""
-
-PIPE = "-"
-"""Path that means standard output, or input."""
 
 MAX_LINE = 64 * 1024 * 1024
 """Most bytes read as one line: a file of another kind may have no line breaks."""
@@ -172,6 +165,11 @@ def batches(items: Iterable[T]) -> Iterator[list[T]]:
     iterator = iter(items)
     while batch := list(islice(iterator, BATCH)):
         yield batch
+
+
+def parts_of(batch: Iterable[object], kind: type[T]) -> tuple[T, ...]:
+    """Return the parts of one type."""
+    return tuple(part for part in batch if isinstance(part, kind))
 
 
 # Writing and reading
@@ -413,154 +411,10 @@ _READ_FROM_PLAIN: dict[Any, Callable[[Any], Any]] = {
 }
 
 
-# Files
+# Reading files
 
 _GZIP = b"\x1f\x8b"
 """First bytes of a compressed file, whatever its name."""
-
-_LEVEL = 6
-"""Compression level; vectors in base64 gain little by a higher one."""
-
-
-@contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a stream whose content becomes the file at `path` if the block ends without error.
-
-    Until then it has no name, or where the system knows no such files, a hidden one beside it; so
-    an older file stays whole. Hidden ones that killed processes left there are removed. The file
-    is its user's alone.
-
-    Raises:
-        InvalidInputError: `path` exists and is no file.
-        StoreUnavailableError: the file cannot be written.
-    """
-    named = validation.file_path("path", path)
-    with _writable(named):
-        if named == PIPE:
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
-            return
-        target, unfinished = _target(named)
-        try:
-            with _unnamed(target.parent) or _hidden(unfinished) as raw:
-                with _compressed(raw, target) as out:
-                    yield out
-                raw.flush()
-                os.fsync(raw.fileno())
-                _give_name(raw, unfinished)
-            unfinished.replace(target)
-        finally:
-            unfinished.unlink(missing_ok=True)
-
-
-@contextmanager
-def writing_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield the path of a hidden empty file that becomes the one at `path` if the block succeeds.
-
-    For what has to be opened by its name; otherwise as `writing`, and with its errors.
-    """
-    named = validation.file_path("path", path)
-    with _writable(named):
-        target, unfinished = _target(named)
-        try:
-            with _hidden(unfinished) as raw:
-                yield unfinished
-                os.fsync(raw.fileno())
-            unfinished.replace(target)
-        finally:
-            unfinished.unlink(missing_ok=True)
-
-
-@contextmanager
-def _writable(named: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreUnavailableError(
-            f"{named!r} cannot be written: {error.strerror}; check its folder, the "
-            "permissions and the free disk space"
-        ) from error
-
-
-def _target(named: str) -> tuple[Path, Path]:
-    """Return the path of a file to write, and of a hidden one beside it, free of leftovers."""
-    target = Path(named)
-    if target.exists() and not target.is_file():
-        raise InvalidInputError(f"{str(target)!r} is not a file; give the path of a file to write")
-    remove_leftovers(target)
-    return target, target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
-
-
-def _unnamed(folder: Path) -> IO[bytes] | None:
-    """Open a new file without a name in a folder; None where the system or its disk knows none.
-
-    Nothing is left of it if the process is killed.
-    """
-    if not hasattr(os, "O_TMPFILE"):
-        return None
-    try:
-        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_WRONLY, PRIVATE), "wb")
-    except OSError as error:
-        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
-            return None
-        raise
-
-
-def _hidden(path: Path) -> IO[bytes]:
-    """Open a new file, locked for as long as it is open."""
-    stream = os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE), "wb")
-    _lock(stream)
-    return stream
-
-
-def _give_name(stream: IO[bytes], path: Path) -> None:
-    """Give a file its name, if it has none yet."""
-    if os.fstat(stream.fileno()).st_nlink:
-        return
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        # With a folder given, Python makes the call that follows the link in /proc to the file.
-        os.link(f"/proc/self/fd/{stream.fileno()}", path.name, dst_dir_fd=folder)
-    finally:
-        os.close(folder)
-
-
-def remove_leftovers(target: Path) -> None:
-    """Remove the hidden files that killed exports to `target` left beside it."""
-    name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}")
-    for path in target.parent.iterdir():
-        if name.fullmatch(path.name) and path.is_file() and not _is_written(path):
-            path.unlink(missing_ok=True)
-            log.warning("%s, left behind by an interrupted export, was removed", path)
-
-
-def _is_written(path: Path) -> bool:
-    """Return True if a process that runs is writing the file."""
-    with path.open("rb") as stream:
-        return not _lock(stream)
-
-
-def _lock(stream: IO[bytes]) -> bool:
-    """Lock an open file until it is closed; return False if another has locked it.
-
-    Where the system has no such locks, an open file cannot be removed either.
-    """
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _compressed(raw: IO[bytes], target: Path) -> AbstractContextManager[IO[bytes]]:
-    """Open a gzip stream if the path ends in .gz; output is deterministic."""
-    if target.suffix != ".gz":
-        return nullcontext(raw)
-    return cast(IO[bytes], gzip.GzipFile("", "wb", _LEVEL, raw, mtime=0))
 
 
 @contextmanager

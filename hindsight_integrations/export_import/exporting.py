@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from hindsight_integrations import validation
 from hindsight_integrations._version import __version__
 from hindsight_integrations.errors import StoreError
+from hindsight_integrations.export_import.atomic_file import writing
 from hindsight_integrations.export_import.bank_file import (
     BATCH,
     SCHEMA,
@@ -20,9 +21,8 @@ from hindsight_integrations.export_import.bank_file import (
     Waiting,
     batches,
     stored_counts,
-    writing,
 )
-from hindsight_integrations.models import Entity, Link
+from hindsight_integrations.models import Link, every_item
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
     AUDIT,
@@ -91,7 +91,7 @@ def export_bank(
 def _stored_parts(graph: GraphStore, bank_id: str) -> Iterator[Part]:
     yield from graph.scan(bank_id, DOCUMENT)
     yield from graph.scan(bank_id, CHUNK)
-    yield from _entities(graph, bank_id)
+    yield from every_item(lambda cursor: graph.list_entities(bank_id, limit=BATCH, cursor=cursor))
     yield from graph.scan(bank_id, EDITED_NAMES)
     conclusions: list[str] = []
     for ids in batches(graph.scan(bank_id, MEMORY_ID)):
@@ -109,16 +109,6 @@ def _stored_parts(graph: GraphStore, bank_id: str) -> Iterator[Part]:
     yield from graph.scan(bank_id, CHANGE)
     yield from graph.scan(bank_id, AUDIT)
     yield from graph.scan(bank_id, MENTAL_MODEL)
-
-
-def _entities(graph: GraphStore, bank_id: str) -> Iterator[Entity]:
-    cursor: str | None = None
-    while True:
-        page = graph.list_entities(bank_id, limit=BATCH, cursor=cursor)
-        yield from page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return
 
 
 def _links_from(graph: GraphStore, bank_id: str, ids: list[str]) -> list[Link]:

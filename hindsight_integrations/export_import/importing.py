@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import BankExistsError, EmbedderMismatchError, StoreError
@@ -19,6 +19,7 @@ from hindsight_integrations.export_import.bank_file import (
     Part,
     Waiting,
     batches,
+    parts_of,
     read_lines,
     reading,
     stored_counts,
@@ -31,6 +32,7 @@ from hindsight_integrations.retain.reindex import reindex
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
     ChangeSet,
+    EmbedderIdentity,
     EntityNames,
     GraphStore,
     MemoryRecord,
@@ -38,7 +40,6 @@ from hindsight_integrations.stores.base import (
 )
 from hindsight_integrations.stores.common import UNFINISHED
 
-T = TypeVar("T")
 Progress: TypeAlias = Callable[[int, int | None], None]
 """Called with the number of lines done, and with that of all lines once it is known."""
 
@@ -80,56 +81,58 @@ def import_bank(
     if bank_id is not None and not merge:
         _check_free(runtime, validation.bank_id(bank_id))
     with reading(path) as file:
-        contents = Contents()
-        header, end = _verified(file, contents, report)
-        bank = replace(header.bank, id=validation.bank_id(bank_id or header.bank.id))
-        if merge and runtime.graph.get_bank(bank.id) is not None:
-            return _merged(runtime, file, header, bank, contents, end, report, started)
-        _check_free(runtime, bank.id)
-        used = runtime.embedder_identity
-        if header.embedder != used and not reembed:
-            raise EmbedderMismatchError(
-                f"the vectors in {file.name} come from {header.embedder.id!r} "
-                f"({header.embedder.dimension} dimensions), but this client embeds with "
-                f"{used.id!r} ({used.dimension}); open the memory with that "
-                "embedder, or import with reembed=True (--reembed) to compute new ones"
-            )
-        _store(runtime, file, header, bank, end, reembed, report)
+        checked = _checked(file, report)
+        bank = replace(
+            checked.header.bank, id=validation.bank_id(bank_id or checked.header.bank.id)
+        )
+        is_merge = merge and runtime.graph.get_bank(bank.id) is not None
+        if is_merge:
+            known = _merge(runtime, checked, bank, report)
+        else:
+            known = 0
+            _store_new(runtime, checked, bank, reembed, report)
     runtime.reflect_later(bank.id)
-    return ImportResult(bank.id, end.counts, reembed, time.perf_counter() - started)
+    return ImportResult(
+        bank.id,
+        checked.end.counts,
+        reembedded=reembed and not is_merge,
+        seconds=time.perf_counter() - started,
+        merged=is_merge,
+        known=known,
+    )
 
 
-def _merged(
-    runtime: Runtime,
-    file: BankFile,
-    header: Header,
-    bank: Bank,
-    contents: Contents,
-    end: End,
-    report: Progress,
-    started: float,
-) -> ImportResult:
-    """Add a file to the bank that has its id."""
-    total = sum(end.counts.values())
-    with runtime.lock(runtime.bank(bank.id).key):
-        stored = runtime.bank(bank.id)
-        if header.embedder != stored.embedder:
-            raise EmbedderMismatchError(
-                f"the vectors in {file.name} come from {header.embedder.id!r}, but those of "
-                f"bank {bank.id!r} come from {stored.embedder.id!r}; import the file under "
-                "another id with reembed=True (--reembed), export that bank, and merge its file"
-            )
-        merge = Merge(runtime, stored, contents)
-        merge.check(contents.documents)
-        merge.keep_apart(bank)
-        merge.add(_read_parts(file, bank.id), lambda done: report(done, total))
-    runtime.reflect_later(bank.id)
-    seconds = time.perf_counter() - started
-    return ImportResult(bank.id, end.counts, False, seconds, merged=True, known=merge.known)
+@dataclass(frozen=True, slots=True)
+class _CheckedFile:
+    """An open file that was read once to its end, and found whole.
+
+    Attributes:
+        file: the file.
+        header: its first line.
+        end: its last line.
+        contents: the parts that a merge has to know before it stores the first.
+    """
+
+    file: BankFile
+    header: Header
+    end: End
+    contents: Contents
+
+    @property
+    def total(self) -> int:
+        """Number of its parts."""
+        return sum(self.end.counts.values())
+
+    def parts(self, bank_id: str) -> Iterator[Part]:
+        """Read the parts in order, for a bank of this id."""
+        for value in read_lines(self.file, bank_id):
+            if not isinstance(value, Header | End):
+                yield value
 
 
-def _verified(file: BankFile, contents: Contents, report: Progress) -> tuple[Header, End]:
-    """Read and check the whole file, and store nothing."""
+def _checked(file: BankFile, report: Progress) -> _CheckedFile:
+    """Read and check the whole file; nothing is stored."""
+    contents = Contents()
     for number, value in enumerate(read_lines(file)):
         if isinstance(value, Header):
             header = value
@@ -138,7 +141,25 @@ def _verified(file: BankFile, contents: Contents, report: Progress) -> tuple[Hea
         contents.note(value)
         if number % BATCH == 0:
             report(number, None)
-    return header, end
+    return _CheckedFile(file, header, end, contents)
+
+
+def _merge(runtime: Runtime, checked: _CheckedFile, bank: Bank, report: Progress) -> int:
+    """Add a file to the stored bank of its id; return how many memories that had already."""
+    embedder, total = checked.header.embedder, checked.total
+    with runtime.lock(runtime.bank(bank.id).key):
+        stored = runtime.bank(bank.id)
+        if embedder != stored.embedder:
+            raise EmbedderMismatchError(
+                f"the vectors in {checked.file.name} come from {embedder.id!r}, but those of "
+                f"bank {bank.id!r} come from {stored.embedder.id!r}; import the file under "
+                "another id with reembed=True (--reembed), export that bank, and merge its file"
+            )
+        merge = Merge(runtime, stored, checked.contents)
+        merge.check_documents()
+        merge.keep_apart(bank)
+        merge.add(checked.parts(bank.id), lambda done: report(done, total))
+    return merge.known
 
 
 def _check_free(runtime: Runtime, bank_id: str) -> None:
@@ -149,51 +170,53 @@ def _check_free(runtime: Runtime, bank_id: str) -> None:
         )
 
 
-def _store(
-    runtime: Runtime,
-    file: BankFile,
-    header: Header,
-    bank: Bank,
-    end: End,
-    reembed: bool,
-    report: Progress,
+def _store_new(
+    runtime: Runtime, checked: _CheckedFile, bank: Bank, reembed: bool, report: Progress
 ) -> None:
     """Fill a hidden bank under an id of its own, and give it the final id when it is complete."""
+    _check_free(runtime, bank.id)
+    _check_embedder(checked, runtime.embedder_identity, reembed)
     with runtime.lock(_lock_of(bank.id)):
         remove_unfinished(runtime, bank.id)  # left by an import that was killed
         hidden = replace(bank, id=new_id(UNFINISHED))
-        stored = runtime.graph.create_bank(hidden, header.embedder, importing=bank.id)
+        stored = runtime.graph.create_bank(hidden, checked.header.embedder, importing=bank.id)
         try:
-            _store_parts(runtime, file, stored, end, reembed, report)
+            _store_parts(runtime, checked, stored, reembed, report)
             runtime.graph.update_bank(hidden.id, bank)
         except BaseException:
             remove_unfinished(runtime, bank.id)
             raise
 
 
+def _check_embedder(checked: _CheckedFile, own: EmbedderIdentity, reembed: bool) -> None:
+    given = checked.header.embedder
+    if given != own and not reembed:
+        raise EmbedderMismatchError(
+            f"the vectors in {checked.file.name} come from {given.id!r} "
+            f"({given.dimension} dimensions), but this client embeds with "
+            f"{own.id!r} ({own.dimension}); open the memory with that "
+            "embedder, or import with reembed=True (--reembed) to compute new ones"
+        )
+
+
 def _store_parts(
-    runtime: Runtime,
-    file: BankFile,
-    stored: StoredBank,
-    end: End,
-    reembed: bool,
-    report: Progress,
+    runtime: Runtime, checked: _CheckedFile, stored: StoredBank, reembed: bool, report: Progress
 ) -> None:
-    lines, bank_id = sum(end.counts.values()), stored.bank.id
-    total = lines + (end.counts.get("memory", 0) if reembed else 0)
+    bank_id, parts = stored.bank.id, checked.total
+    total = parts + (checked.end.counts.get("memory", 0) if reembed else 0)
 
     def added(done: int, memories: int) -> None:
         if memories and not reembed:
             runtime.flush(stored.key)
         report(done, total)
 
-    fill(runtime.graph, stored, _read_parts(file, bank_id), end, added)
+    _fill(runtime.graph, stored, checked, added)
     if reembed:
         reindex(
             runtime.retaining,
             bank_id,
             runtime.embedder_identity,
-            lambda made, _: report(lines + made, total),
+            lambda made, _: report(parts + made, total),
         )
 
 
@@ -213,16 +236,15 @@ def _lock_of(bank_id: str) -> str:
 def copy_bank(graph: GraphStore, path: str | os.PathLike[str]) -> None:
     """Store a file as a bank of a graph that nobody else uses, whatever its embedder."""
     with reading(path) as file:
-        header, end = _verified(file, Contents(), lambda done, total: None)
-        stored = graph.create_bank(header.bank, header.embedder)
-        fill(graph, stored, _read_parts(file, header.bank.id), end, lambda done, memories: None)
+        checked = _checked(file, lambda done, total: None)
+        stored = graph.create_bank(checked.header.bank, checked.header.embedder)
+        _fill(graph, stored, checked, lambda done, memories: None)
 
 
-def fill(
+def _fill(
     graph: GraphStore,
     stored: StoredBank,
-    parts: Iterable[Part],
-    end: End,
+    checked: _CheckedFile,
     added: Callable[[int, int], object],
 ) -> None:
     """Store the parts of a file in an empty bank.
@@ -230,48 +252,39 @@ def fill(
     Args:
         graph: the store.
         stored: the bank.
-        parts: the file's.
-        end: the file's last line.
+        checked: the file.
         added: called after each batch with the number of parts so far, and of memories in it.
 
     Raises:
         StoreError: the file contradicts itself.
     """
     bank_id, done = stored.bank.id, 0
-    for batch in batches(parts):
-        records = _of(batch, MemoryRecord)
+    for batch in batches(checked.parts(bank_id)):
+        records = parts_of(batch, MemoryRecord)
         graph.apply(
             ChangeSet(
                 bank_id,
-                documents=_of(batch, Document),
-                chunks=_of(batch, Chunk),
-                entities=_of(batch, Entity),
+                documents=parts_of(batch, Document),
+                chunks=parts_of(batch, Chunk),
+                entities=parts_of(batch, Entity),
                 memories=records,
-                sources=tuple((e.memory_id, s) for e in _of(batch, Evidence) for s in e.sources),
-                links=_of(batch, Link),
-                history=_of(batch, Change),
-                mental_models=_of(batch, MentalModel),
+                sources=tuple(
+                    (e.memory_id, s) for e in parts_of(batch, Evidence) for s in e.sources
+                ),
+                links=parts_of(batch, Link),
+                history=parts_of(batch, Change),
+                mental_models=parts_of(batch, MentalModel),
                 mark_consolidated=tuple(record.memory.id for record in records),
-                mark_pending=tuple(waiting.memory_id for waiting in _of(batch, Waiting)),
-                entity_edits=_of(batch, EntityNames),
-                audit=_of(batch, AuditEntry),
+                mark_pending=tuple(waiting.memory_id for waiting in parts_of(batch, Waiting)),
+                entity_edits=parts_of(batch, EntityNames),
+                audit=parts_of(batch, AuditEntry),
             )
         )
         done += len(batch)
         added(done, len(records))
-    for name, kept in stored_counts(graph.bank_stats(bank_id)).items():
-        if kept != (count := end.counts.get(name, 0)):
+    for name, count in stored_counts(graph.bank_stats(bank_id)).items():
+        if count != (expected := checked.end.counts.get(name, 0)):
             raise StoreError(
-                f"the store kept {kept} of {count} {name} records, so the file contradicts "
+                f"the store holds {count} of {expected} {name} records, so the file contradicts "
                 "itself. Nothing was imported; export the bank again"
             )
-
-
-def _read_parts(file: BankFile, bank_id: str) -> Iterator[Part]:
-    for value in read_lines(file, bank_id):
-        if not isinstance(value, Header | End):
-            yield value
-
-
-def _of(batch: Sequence[object], kind: type[T]) -> tuple[T, ...]:
-    return tuple(part for part in batch if isinstance(part, kind))

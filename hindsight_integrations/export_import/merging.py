@@ -7,13 +7,12 @@ was interrupted is finished by the same call.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from hindsight_integrations.acting import acting
 from hindsight_integrations.errors import ConflictError
-from hindsight_integrations.export_import.bank_file import Evidence, Part, batches
+from hindsight_integrations.export_import.bank_file import Evidence, Part, batches, parts_of
 from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
     Bank,
@@ -45,8 +44,6 @@ from hindsight_integrations.stores.base import (
     StoredBank,
 )
 from hindsight_integrations.stores.common import is_conclusion
-
-T = TypeVar("T")
 
 IMPORT = "import"
 """Action, in the audit, of adding a memory by a merge."""
@@ -99,27 +96,28 @@ class Merge:
         self._key = stored.key
         self._bank = stored.bank
         self._contents = contents
-        self._records: dict[str, MemoryRecord] = {}
-        """Conclusions that wait for their evidence."""
+        self._without_evidence: dict[str, MemoryRecord] = {}
+        """Conclusions whose evidence has not been read yet."""
         self._entities: dict[str, Entity] = {}
-        """Entity of the bank for each entity of the file."""
+        """Entity of the bank for each entity of the file, by id."""
         self._memories: dict[str, str] = {}
-        """Memory of the bank for each memory of the file."""
-        self._between: list[tuple[str, Source]] = []
+        """Id of the bank's memory for each memory of the file."""
+        self._cited_conclusions: list[tuple[str, Source]] = []
         """Sources of conclusions that are conclusions themselves."""
         self._audited: set[AuditEntry] | None = None
 
-    def check(self, documents: Mapping[str, str]) -> None:
+    def check_documents(self) -> None:
         """Check that no document of the file is another one of the bank.
 
         Raises:
             ConflictError: one is.
         """
-        here = self._graph.read(self._bank.id, DOCUMENT, [*documents])
-        other = [id for id, document in here.items() if document.fingerprint != documents[id]]
-        if other:
-            names = ", ".join(map(repr, other[:SHOWN]))
-            more = f" and {len(other) - SHOWN} more" if len(other) > SHOWN else ""
+        fingerprints = self._contents.documents
+        stored = self._graph.read(self._bank.id, DOCUMENT, [*fingerprints])
+        differing = [id for id in stored if stored[id].fingerprint != fingerprints[id]]
+        if differing:
+            names = ", ".join(map(repr, differing[:SHOWN]))
+            more = f" and {len(differing) - SHOWN} more" if len(differing) > SHOWN else ""
             raise ConflictError(
                 f"bank {self._bank.id!r} has other versions of {names}{more}. Nothing was "
                 "imported; forget those documents in one of the banks, or import the file "
@@ -128,14 +126,13 @@ class Merge:
 
     def keep_apart(self, bank: Bank) -> None:
         """Add the names that the file's bank keeps apart."""
-        apart = dict.fromkeys((*self._bank.kept_apart, *bank.kept_apart))
-        if len(apart) > len(self._bank.kept_apart):
-            self._graph.update_bank(
-                self._bank.id,
-                lambda now: replace(
-                    now, kept_apart=tuple(dict.fromkeys((*now.kept_apart, *bank.kept_apart)))
-                ),
-            )
+
+        def with_both(stored: Bank) -> Bank:
+            pairs = dict.fromkeys((*stored.kept_apart, *bank.kept_apart))
+            return replace(stored, kept_apart=tuple(pairs))
+
+        if not {*bank.kept_apart}.issubset(self._bank.kept_apart):
+            self._graph.update_bank(self._bank.id, with_both)
 
     def add(self, parts: Iterable[Part], report: Callable[[int], None]) -> None:
         """Add the parts.
@@ -152,102 +149,92 @@ class Merge:
             done += len(batch)
             report(done)
         # A conclusion may rest on one that came after it.
-        self._graph.apply(ChangeSet(self._bank.id, sources=tuple(self._between), audit=()))
+        sources = tuple(self._cited_conclusions)
+        self._graph.apply(ChangeSet(self._bank.id, sources=sources, audit=()))
 
     def _changes(self, batch: list[Part]) -> Iterator[ChangeSet]:
+        """Yield the change sets of a batch; each is made after the one before was applied."""
         id = self._bank.id
         yield ChangeSet(id, documents=self._documents(batch), chunks=self._chunks(batch), audit=())
-        yield self._learned(_of(batch, Entity))
-        yield self._added([each for each in _of(batch, MemoryRecord) if self._is_plain(each)])
-        yield self._added([self._supported(each) for each in _of(batch, Evidence)])
-        yield self._modelled(_of(batch, MentalModel))
+        yield self._entity_changes(parts_of(batch, Entity))
+        yield self._memory_changes(self._without_conclusions(parts_of(batch, MemoryRecord)))
+        yield self._memory_changes([self._with_evidence(e) for e in parts_of(batch, Evidence)])
+        yield self._mental_model_changes(parts_of(batch, MentalModel))
         yield ChangeSet(
             id,
-            links=tuple(self._links(_of(batch, Link))),
-            audit=tuple(self._audit(_of(batch, AuditEntry))),
+            links=tuple(self._links(parts_of(batch, Link))),
+            audit=tuple(self._audit(parts_of(batch, AuditEntry))),
         )
 
     def _documents(self, batch: list[Part]) -> tuple[Document, ...]:
-        given = _of(batch, Document)
-        here = self._graph.read(self._bank.id, DOCUMENT, [each.id for each in given])
-        return tuple(each for each in given if each.id not in here)
+        """Return the documents that the bank lacks."""
+        given = parts_of(batch, Document)
+        stored = self._graph.read(self._bank.id, DOCUMENT, [document.id for document in given])
+        return tuple(document for document in given if document.id not in stored)
 
     def _chunks(self, batch: list[Part]) -> tuple[Chunk, ...]:
-        """Return chunks that the bank lacks, or of whose text it holds less."""
-        given = _of(batch, Chunk)
-        here = self._graph.read(self._bank.id, CHUNK, [each.id for each in given])
+        """Return the chunks that the bank lacks, or has a shorter text of."""
+        given = parts_of(batch, Chunk)
+        stored = self._graph.read(self._bank.id, CHUNK, [chunk.id for chunk in given])
         return tuple(
-            each
-            for each in given
-            if each.id not in here or len(here[each.id].text) < len(each.text)
+            chunk
+            for chunk in given
+            if chunk.id not in stored or len(stored[chunk.id].text) < len(chunk.text)
         )
 
-    def _learned(self, given: list[Entity]) -> ChangeSet:
-        """Return the change that adds entities and names; of all, note what they are here.
+    def _entity_changes(self, given: Sequence[Entity]) -> ChangeSet:
+        """Return the change that adds entities and names, and map each entity to the bank's.
 
-        An entity is that of the bank which has its name, among others; a name that is another
-        entity's there is left to that.
+        An entity is the bank's entity of the same id, or else of the same name. An alias that is
+        the name of another entity there is left to that one.
         """
-        named = [name for each in given for name in (each.name, *each.aliases)]
-        taken = self._graph.read(self._bank.id, ENTITY_NAMED, named)
-        same = self._graph.read(self._bank.id, ENTITY, [each.id for each in given])
-        learned: list[Entity] = []
-        edited: list[EntityNames] = []
-        for each in given:
-            here = same.get(each.id) or taken.get(entity_norm(each.name))
-            free = tuple(name for name in each.aliases if entity_norm(name) not in taken)
-            self._entities[each.id] = here or each
-            if here is None:
-                learned.append(replace(each, aliases=free))
-                if each.id in self._contents.edited:
-                    edited.append(EntityNames(each.id, each.name, free))
+        names = [name for entity in given for name in (entity.name, *entity.aliases)]
+        owners = self._graph.read(self._bank.id, ENTITY_NAMED, names)
+        stored = self._graph.read(self._bank.id, ENTITY, [entity.id for entity in given])
+        added: list[Entity] = []
+        edits: list[EntityNames] = []
+        for entity in given:
+            known = stored.get(entity.id) or owners.get(entity_norm(entity.name))
+            free = tuple(name for name in entity.aliases if entity_norm(name) not in owners)
+            self._entities[entity.id] = known or entity
+            if known is None:
+                added.append(replace(entity, aliases=free))
+                if entity.id in self._contents.edited:
+                    edits.append(EntityNames(entity.id, entity.name, free))
             elif free:
-                learned.append(replace(here, aliases=free))
-        return ChangeSet(
-            self._bank.id, entities=tuple(learned), entity_edits=tuple(edited), audit=()
-        )
+                added.append(replace(known, aliases=free))
+        return ChangeSet(self._bank.id, entities=tuple(added), entity_edits=tuple(edits), audit=())
 
-    def _is_plain(self, record: MemoryRecord) -> bool:
-        """Return False for a conclusion, which is kept until its evidence comes."""
-        if record.memory.id in self._contents.conclusions:
-            self._records[record.memory.id] = record
-            return False
-        return True
+    def _without_conclusions(self, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+        """Return the other records; conclusions are set aside until their evidence is read."""
+        conclusions = self._contents.conclusions
+        self._without_evidence |= {r.memory.id: r for r in records if r.memory.id in conclusions}
+        return [record for record in records if record.memory.id not in conclusions]
 
-    def _supported(self, evidence: Evidence) -> MemoryRecord:
-        record = self._records.pop(evidence.memory_id)
+    def _with_evidence(self, evidence: Evidence) -> MemoryRecord:
+        """Return a conclusion that was set aside, its sources naming memories of the bank."""
+        record = self._without_evidence.pop(evidence.memory_id)
         sources: dict[str | None, Source] = {}
         for source in evidence.sources:
             id = source.memory_id and self._memories.get(source.memory_id, source.memory_id)
             sources.setdefault(id, replace(source, memory_id=id))
             if source.memory_id in self._contents.conclusions:
-                self._between.append((evidence.memory_id, source))
+                self._cited_conclusions.append((evidence.memory_id, source))
         return replace(record, memory=replace(record.memory, sources=tuple(sources.values())))
 
-    def _added(self, records: list[MemoryRecord]) -> ChangeSet:
+    def _memory_changes(self, records: Sequence[MemoryRecord]) -> ChangeSet:
         """Return the change that adds memories, and new sources of those that the bank has."""
-        here = self._graph.read(self._bank.id, MEMORY, [each.memory.id for each in records])
-        prints = self._graph.read(
-            self._bank.id, DUPLICATES, list({each.fingerprint for each in records})
-        )
-        alike = self._graph.read(
-            self._bank.id, MEMORY, sorted({id for ids in prints.values() for id in ids})
-        )
         new: list[MemoryRecord] = []
         sources: list[tuple[str, Source]] = []
-        for record in records:
+        for record, known_id in zip(records, self._known_ids(records), strict=True):
             memory = record.memory
-            same = memory.id if memory.id in here else None
-            for id in prints.get(record.fingerprint, ()):
-                if same is None and _same(memory, alike[id]):
-                    same = id
-            self._memories[memory.id] = same or memory.id
-            if same is None:
+            self._memories[memory.id] = known_id or memory.id
+            if known_id is None:
                 new.append(self._adopted(record))
                 continue
             self.known += 1
             if not is_conclusion(memory):
-                sources += ((same, source) for source in memory.sources)
+                sources += ((known_id, source) for source in memory.sources)
         history = self._contents.history
         actor, reason = acting()
         return ChangeSet(
@@ -261,6 +248,25 @@ class Merge:
             ),
         )
 
+    def _known_ids(self, records: Sequence[MemoryRecord]) -> list[str | None]:
+        """Return the id that the bank has each memory under: its own, or that of an equal one."""
+        bank_id, graph = self._bank.id, self._graph
+        stored = graph.read(bank_id, MEMORY, [record.memory.id for record in records])
+        equal_ids = graph.read(bank_id, DUPLICATES, list({r.fingerprint for r in records}))
+        equal = graph.read(
+            bank_id, MEMORY, sorted({id for ids in equal_ids.values() for id in ids})
+        )
+        known_ids: list[str | None] = []
+        for record in records:
+            memory = record.memory
+            same = (
+                id
+                for id in equal_ids.get(record.fingerprint, ())
+                if _says_the_same(memory, equal[id])
+            )
+            known_ids.append(memory.id if memory.id in stored else next(same, None))
+        return known_ids
+
     def _adopted(self, record: MemoryRecord) -> MemoryRecord:
         """Return a memory with the bank's entities and times to live."""
         entities = {each.id: each for each in map(self._entities.__getitem__, record.entity_ids)}
@@ -270,45 +276,37 @@ class Merge:
             record, memory=self._bank.expiry.applied_to(memory), entity_ids=tuple(entities)
         )
 
-    def _links(self, given: list[Link]) -> Iterator[Link]:
+    def _links(self, given: Sequence[Link]) -> Iterator[Link]:
         for link in given:
             source, target = (self._memories.get(id, id) for id in (link.source_id, link.target_id))
             if source != target:
                 yield replace(link, source_id=source, target_id=target)
 
-    def _modelled(self, given: list[MentalModel]) -> ChangeSet:
-        here = {each.id for each in self._graph.scan(self._bank.id, MENTAL_MODEL)} if given else ()
-        new = [each for each in given if each.id not in here]
+    def _mental_model_changes(self, given: Sequence[MentalModel]) -> ChangeSet:
+        stored = self._graph.scan(self._bank.id, MENTAL_MODEL) if given else ()
+        known = {model.id for model in stored}
+        new = [model for model in given if model.id not in known]
         history = self._contents.history
         return ChangeSet(
             self._bank.id,
             mental_models=tuple(new),
-            history=tuple(change for each in new for change in history[True, each.id]),
+            history=tuple(change for model in new for change in history[True, model.id]),
             audit=(),
         )
 
-    def _audit(self, given: list[AuditEntry]) -> Iterator[AuditEntry]:
+    def _audit(self, given: Sequence[AuditEntry]) -> list[AuditEntry]:
+        """Return the entries that the bank lacks; its own are read once."""
         if given and self._audited is None:
             self._audited = set(self._graph.scan(self._bank.id, AUDIT))
-        return (each for each in given if each not in (self._audited or ()))
+        return [entry for entry in given if entry not in (self._audited or ())]
 
 
-def _same(new: Memory, old: Memory) -> bool:
-    """Return True if two memories with the same words say the same, and neither is marked."""
+def _says_the_same(new: Memory, old: Memory) -> bool:
+    """Return True if two memories with the same words are one, and `new` adds no mark to it."""
     if new.invalidated_at is not None or new.pinned > old.pinned:
         return False
-    if is_conclusion(new) or is_conclusion(old):
-        return (
-            is_conclusion(new)
-            and is_conclusion(old)
-            and (new.type, new.scope)
-            == (
-                old.type,
-                old.scope,
-            )
-        )
+    if is_conclusion(new) != is_conclusion(old):
+        return False
+    if is_conclusion(new):
+        return (new.type, new.scope) == (old.type, old.scope)
     return same_statement(new, old, 1.0)
-
-
-def _of(batch: Iterable[object], kind: type[T]) -> list[T]:
-    return [part for part in batch if isinstance(part, kind)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from datetime import timedelta
 
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.integrations import common
 from hindsight_integrations.mcp_server import tools
-from hindsight_integrations.models import Memory
+from hindsight_integrations.models import Memory, every_item
 from hindsight_integrations.rendering import as_line
 from hindsight_integrations.results import NOTHING_FOUND
 from hindsight_integrations.retain.fence import fence
@@ -72,9 +73,7 @@ def _latest(memory: Hindsight, bank: str) -> list[Memory]:
 def _since(memory: Hindsight, bank: str, since: str) -> list[Memory]:
     """Return the memories said since then; of many, the last that were stored."""
     where = {"mentioned_at": {"$gte": since}}
-    page = memory.memories.list(bank, where=where, limit=PAGE)
-    items = list(page.items)
-    while page.next_cursor is not None:
-        page = memory.memories.list(bank, where=where, limit=PAGE, cursor=page.next_cursor)
-        items = [*items, *page.items][-PAGE:]
-    return items
+    said = every_item(
+        lambda cursor: memory.memories.list(bank, where=where, limit=PAGE, cursor=cursor)
+    )
+    return [*deque(said, maxlen=PAGE)]

@@ -50,20 +50,21 @@ class Changes:
         """
         start = self._start(since)
         bank = self._runtime.bank(validation.bank_id(bank_id))
-        with self._runtime.lock(bank.key):  # what this process began before is stored by then
+        with self._runtime.lock(bank.key):  # writes of this process that began earlier are stored
             until = utc_now()
         graph = self._runtime.graph
         filter = MemoryFilter(now=None, include_invalid=True, updated_since=start)
         changed = {memory.id: memory for memory in every_memory(graph, bank_id, filter)}
-        done = [entry for entry in graph.scan(bank_id, AUDIT) if entry.at >= start]
-        written = [each.id for each in done if each.kind == MEMORY_KIND]
-        # A memory bears the time at which its retain began, which may lie before `since`.
-        changed |= graph.read(bank_id, MEMORY, [id for id in written if id not in changed])
-        gone = (each.id for each in done if (each.kind, each.action) == (MEMORY_KIND, "delete"))
+        entries = [entry for entry in graph.scan(bank_id, AUDIT) if entry.at >= start]
+        of_memories = [entry for entry in entries if entry.kind == MEMORY_KIND]
+        # A memory is dated by the start of its retain, which may lie before `since`.
+        missing = [entry.id for entry in of_memories if entry.id not in changed]
+        changed |= graph.read(bank_id, MEMORY, missing)
+        deleted = (entry.id for entry in of_memories if entry.action == "delete")
         mentioned = graph.read(bank_id, MENTIONS, [*changed]).values()
-        names = dict.fromkeys(id for group in mentioned for id in group)
-        edited = ((each.id, each.other) for each in done if each.kind == ENTITY_KIND)
-        names |= dict.fromkeys(id for pair in edited for id in pair if id)
+        entity_ids = dict.fromkeys(id for ids in mentioned for id in ids)
+        edited = ((entry.id, entry.other) for entry in entries if entry.kind == ENTITY_KIND)
+        entity_ids |= dict.fromkeys(id for pair in edited for id in pair if id)
         observed = MemoryType.OBSERVATION
         return Changed(
             bank_id,
@@ -71,8 +72,8 @@ class Changes:
             until,
             tuple(memory for memory in changed.values() if memory.type is not observed),
             tuple(memory for memory in changed.values() if memory.type is observed),
-            tuple(id for id in dict.fromkeys(gone) if id not in changed),
-            tuple(graph.read(bank_id, ENTITY, [*names]).values()),
+            tuple(id for id in dict.fromkeys(deleted) if id not in changed),
+            tuple(graph.read(bank_id, ENTITY, [*entity_ids]).values()),
         )
 
     def conclusions(self, bank_id: str, since: datetime) -> list[Memory]:  # type: ignore[valid-type]
@@ -113,14 +114,14 @@ class Changes:
         wait = validation.seconds("interval", interval)
         start = last = utc_now() if since is None else self._start(since)
         known = await self.aconclusions(bank_id, _before(start))
-        told = {memory.id: memory.updated_at for memory in known if memory.updated_at < start}
+        reported = {memory.id: memory.updated_at for memory in known if memory.updated_at < start}
         while True:
             for memory in await self.aconclusions(bank_id, _before(last)):
-                if told.get(memory.id) != memory.updated_at:
-                    told[memory.id] = memory.updated_at
+                if reported.get(memory.id) != memory.updated_at:
+                    reported[memory.id] = memory.updated_at
                     last = max(last, memory.updated_at)
                     yield memory
-            told = {id: at for id, at in told.items() if at >= _before(last)}
+            reported = {id: at for id, at in reported.items() if at >= _before(last)}
             await asyncio.sleep(wait)
 
     alist = async_variant(list)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from hindsight_integrations import validation
@@ -38,11 +38,11 @@ class Directives:
             BankNotFoundError: there is no such bank.
         """
         bank = self._runtime.bank(validation.bank_id(bank_id)).bank
-        known = _directives(bank)
+        directives = _directives(bank)
         if active is None:
-            return known
+            return directives
         wanted = validation.flag("active", active)
-        return tuple(each for each in known if (each.text in bank.directives) == wanted)
+        return tuple(d for d in directives if (d.text in bank.directives) == wanted)
 
     def get(self, bank_id: str, directive_id: str) -> Directive:
         """Return a directive.
@@ -51,7 +51,7 @@ class Directives:
             BankNotFoundError, NotFoundError: there is no such bank, or directive.
         """
         bank = self._runtime.bank(validation.bank_id(bank_id)).bank
-        return _found(bank, validation.label("directive_id", directive_id))
+        return _find(bank, validation.label("directive_id", directive_id))
 
     def create(
         self, bank_id: str, name: str, text: str, *, priority: int = 0, active: bool = True
@@ -75,7 +75,7 @@ class Directives:
         in_force = validation.flag("active", active)
 
         def added(bank: Bank) -> Bank:
-            return _with(bank, (*_directives(bank), made), {made.text: in_force})
+            return _with_directives(bank, (*_directives(bank), made), {made.text: in_force})
 
         self._change(bank_id, added)
         return made
@@ -100,19 +100,19 @@ class Directives:
         in_force = None if active is None else validation.flag("active", active)
         given = {"name": name, "text": text, "priority": priority}
         changes = {field: value for field, value in given.items() if value is not None}
-        made: list[Directive] = []
+        new: Directive | None = None
 
         def changed(bank: Bank) -> Bank:
-            old = _found(bank, validation.label("directive_id", directive_id))
+            nonlocal new
+            old = _find(bank, validation.label("directive_id", directive_id))
             new = _checked(replace(old, **changes, updated_at=utc_now()))  # type: ignore[arg-type]
-            made[:] = [new]
-            others = tuple(new if each.id == old.id else each for each in _directives(bank))
-            was = old.text in bank.directives
-            counts = was if active is None else in_force
-            return _with(bank, others, {old.text: False, new.text: counts})
+            directives = [new if each.id == old.id else each for each in _directives(bank)]
+            is_active = old.text in bank.directives if in_force is None else in_force
+            return _with_directives(bank, directives, {old.text: False, new.text: is_active})
 
         self._change(bank_id, changed)
-        return made[0]
+        assert new is not None
+        return new
 
     def delete(self, bank_id: str, directive_id: str) -> None:
         """Delete a directive.
@@ -122,9 +122,9 @@ class Directives:
         """
 
         def without(bank: Bank) -> Bank:
-            gone = _found(bank, validation.label("directive_id", directive_id))
-            left = tuple(each for each in _directives(bank) if each.id != gone.id)
-            return _with(bank, left, {gone.text: False})
+            deleted = _find(bank, validation.label("directive_id", directive_id))
+            left = [each for each in _directives(bank) if each.id != deleted.id]
+            return _with_directives(bank, left, {deleted.text: False})
 
         self._change(bank_id, without)
 
@@ -143,17 +143,21 @@ class Directives:
 def _directives(bank: Bank) -> tuple[Directive, ...]:
     """Return the directives of a bank with those given as texts alone, in order."""
     named = {each.text for each in bank.named_directives}
-    texts = tuple(
+    texts = [
         Directive(f"d-{digest(text)}", text[:60], text, 0, bank.created_at, bank.created_at)
         for text in dict.fromkeys(bank.directives)
         if text not in named
-    )
-    return tuple(
-        sorted((*bank.named_directives, *texts), key=lambda each: (-each.priority, each.created_at))
-    )
+    ]
+    return _ordered((*bank.named_directives, *texts))
 
 
-def _found(bank: Bank, directive_id: str) -> Directive:
+def _ordered(directives: Iterable[Directive]) -> tuple[Directive, ...]:
+    """Return directives by priority, of equal ones the oldest first."""
+    return tuple(sorted(directives, key=lambda each: (-each.priority, each.created_at)))
+
+
+def _find(bank: Bank, directive_id: str) -> Directive:
+    """Return the directive with this id. Raises `NotFoundError`."""
     for each in _directives(bank):
         if each.id == directive_id:
             return each
@@ -162,16 +166,24 @@ def _found(bank: Bank, directive_id: str) -> Directive:
     )
 
 
-def _with(bank: Bank, directives: Sequence[Directive], in_force: dict[str, bool | None]) -> Bank:
-    """Return the bank with these directives; `in_force` says which texts count from now on."""
-    ordered = sorted(directives, key=lambda each: (-each.priority, each.created_at))
+def _with_directives(
+    bank: Bank, directives: Iterable[Directive], is_active: Mapping[str, bool]
+) -> Bank:
+    """Return the bank with these directives; `is_active` sets which texts are in force.
+
+    Other texts stay as they are.
+
+    Raises:
+        ConflictError: two directives have the same text.
+    """
+    ordered = _ordered(directives)
     texts = dict.fromkeys(each.text for each in ordered)
     if len(texts) < len(ordered):
         raise ConflictError(
             f"bank {bank.id!r} already has a directive with this text; update that one"
         )
-    active = tuple(t for t in texts if in_force.get(t, t in bank.directives))
-    return replace(bank, named_directives=tuple(ordered), directives=active, updated_at=utc_now())
+    active = tuple(text for text in texts if is_active.get(text, text in bank.directives))
+    return replace(bank, named_directives=ordered, directives=active, updated_at=utc_now())
 
 
 def _checked(directive: Directive) -> Directive:

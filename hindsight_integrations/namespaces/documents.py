@@ -8,7 +8,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import DocumentNotFoundError
 from hindsight_integrations.models import Chunk, Document, Page
-from hindsight_integrations.namespaces.memories import forget
+from hindsight_integrations.namespaces.forgetting import forget
 from hindsight_integrations.results import Forgotten
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import DOCUMENT, DOCUMENT_CHUNKS

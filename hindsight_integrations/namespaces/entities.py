@@ -101,10 +101,10 @@ class Entities:
         """Merge two entities: `source` and its other names become aliases of `target`."""
 
         def make(_: StoredBank) -> tuple[ChangeSet, str]:
-            one, other = self.get(bank_id, source), self.get(bank_id, target)
-            if one.id == other.id:
+            merged, kept = self.get(bank_id, source), self.get(bank_id, target)
+            if merged.id == kept.id:
                 raise InvalidInputError(f"{source!r} and {target!r} are already the same entity")
-            return ChangeSet(bank_id, entity_edits=(EntityMerge(one.id, other.id),)), other.id
+            return ChangeSet(bank_id, entity_edits=(EntityMerge(merged.id, kept.id),)), kept.id
 
         return self._changed(bank_id, make)
 
@@ -212,9 +212,9 @@ class Entities:
         known = self.get(bank_id, entity)
         counts = read_one(graph, bank_id, COOCCURRENCES, known.id, {})
         shown = dict(islice(counts.items(), most))
-        found = graph.read(bank_id, ENTITY, list(shown))
-        beside = (Companion(found[id], count) for id, count in shown.items() if id in found)
-        return tuple(sorted(beside, key=lambda each: (-each.memories, each.entity.name)))
+        entities = graph.read(bank_id, ENTITY, list(shown))
+        companions = [Companion(entities[id], n) for id, n in shown.items() if id in entities]
+        return tuple(sorted(companions, key=lambda each: (-each.memories, each.entity.name)))
 
     def timeline(self, bank_id: str, entity: str) -> tuple[TimelineEntry, ...]:
         """Return the valid memories that mention an entity, one entry per time, oldest first.

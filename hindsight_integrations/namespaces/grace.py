@@ -86,7 +86,7 @@ def hiding(
     return rewrite_conclusions(reflecting, bank, set(records), records).joined_to(changes)
 
 
-def shown_again(graph: GraphStore, memory: Memory) -> Memory:
+def restored(graph: GraphStore, memory: Memory) -> Memory:
     """Return a memory as valid, with the expiry it had before it was hidden.
 
     Raises:
@@ -111,9 +111,9 @@ def shown_again(graph: GraphStore, memory: Memory) -> Memory:
 
 
 def documents_of(graph: GraphStore, bank_id: str, ids: Sequence[str]) -> list[str]:
-    """Return the documents that go with hidden memories whose time is over."""
-    hid = chain.from_iterable(changes_that_hid(graph, bank_id, ids).values())
-    documents = dict.fromkeys(each.old for each in hid if each.field == WITH_DOCUMENT and each.old)
+    """Return the documents to delete together with hidden memories."""
+    changes = chain.from_iterable(changes_that_hid(graph, bank_id, ids).values())
+    documents = dict.fromkeys(c.old for c in changes if c.field == WITH_DOCUMENT and c.old)
     return [id for id in documents if read_one(graph, bank_id, DOCUMENT, id, None)]
 
 

@@ -2,93 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
-from itertools import chain
 from typing import Unpack
-
-import numpy as np
 
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
-from hindsight_integrations.errors import (
-    ConflictError,
-    DocumentNotFoundError,
-    GuardError,
-    InvalidInputError,
-    MemoryNotFoundError,
-)
+from hindsight_integrations.errors import GuardError, InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.history import Change
-from hindsight_integrations.models import (
-    RECORD_PARTS,
-    Memory,
-    MemoryType,
-    Page,
-    TimeSpan,
-    as_datetime,
-    utc_now,
-)
+from hindsight_integrations.models import Memory, MemoryType, Page, TimeSpan, as_datetime, utc_now
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.namespaces.expiry import renewed
-from hindsight_integrations.namespaces.grace import end_of_grace, hiding, shown_again
-from hindsight_integrations.namespaces.selection import (
-    SELECTION,
-    SelectionOptions,
-    selection,
-)
-from hindsight_integrations.nlp.embeddings import checked_vector
+from hindsight_integrations.namespaces.grace import restored
+from hindsight_integrations.namespaces.selection import SELECTION, SelectionOptions, selection
 from hindsight_integrations.recall.request import takes
-from hindsight_integrations.reflect.conclusions import ConclusionUpdate, rewrite_conclusions
-from hindsight_integrations.reflect.mental_models import without_forgotten
-from hindsight_integrations.results import Forgotten, RetainResult, Skipped, SkipReason
-from hindsight_integrations.retain.caller_ids import (
-    REPLACE,
-    changes_between,
-    has_same_content,
-    replacement_of,
-)
+from hindsight_integrations.reflect.conclusions import rewrite_conclusions
+from hindsight_integrations.retain.caller_ids import changes_between
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.guard import guarded_memory
 from hindsight_integrations.retain.hidden import RESTORE
-from hindsight_integrations.retain.ready_made import (
-    MadeRecord,
-    checked_memory,
-    made_records,
-    store_made,
-)
-from hindsight_integrations.retain.reindex import (
-    CorrectedRecord,
-    correct,
-    names_left,
-    without_question,
-)
+from hindsight_integrations.retain.reindex import CorrectedRecord, correct
 from hindsight_integrations.runtime import UNCHANGED, Runtime
 from hindsight_integrations.stores.base import (
-    CONCLUSIONS_CITING,
-    DOCUMENT,
     EVERYTHING,
     HISTORY,
-    MEMORY,
-    NO_LIMIT,
     RECORD,
     ChangeSet,
     EntityNames,
-    GraphStore,
-    MemoryFilter,
     MemoryRecord,
     StoredBank,
-    Vector,
 )
-from hindsight_integrations.stores.common import (
-    every_memory,
-    is_conclusion,
-    read_one,
-)
-from hindsight_integrations.stores.integrity import (
-    unreadable_error,
-)
+from hindsight_integrations.stores.common import is_conclusion, read_one
+from hindsight_integrations.stores.integrity import unreadable_error
 from hindsight_integrations.timespan import with_offset
 
 
@@ -284,7 +231,7 @@ class Memories:
             BankNotFoundError, MemoryNotFoundError: there is no such bank or memory, or the memory
                 was forgotten and its grace period is over.
         """
-        valid = partial(shown_again, self._runtime.graph)
+        valid = partial(restored, self._runtime.graph)
         return self._change(bank_id, memory_id, valid, RESTORE, reason)
 
     def history(self, bank_id: str, memory_id: str) -> list[Change]:  # type: ignore[valid-type]
@@ -353,312 +300,3 @@ class Memories:
     ainvalidate = async_variant(invalidate)
     arestore = async_variant(restore)
     ahistory = async_variant(history)
-
-
-def retain_memory(
-    runtime: Runtime,
-    bank: StoredBank,
-    memory: Memory,
-    vector: Vector | Sequence[float] | None,
-) -> RetainResult:
-    """Store a memory, or replace the one with its id; see `Hindsight.retain_memory`."""
-    admitted = guarded_memory(runtime.retaining.before_retain, memory)
-    if admitted is None:
-        return RetainResult(bank.bank.id, skipped=(_refused(memory),))
-    same_text = admitted.text == memory.text
-    return _retain_admitted(runtime, bank, admitted, vector if same_text else None)
-
-
-def _refused(memory: Memory) -> Skipped:
-    return Skipped(memory.text[:80], SkipReason.REFUSED)
-
-
-def _retain_admitted(
-    runtime: Runtime,
-    bank: StoredBank,
-    memory: Memory,
-    vector: Vector | Sequence[float] | None,
-    *,
-    dated: bool = True,
-) -> RetainResult:
-    bank_id, deps = bank.bank.id, runtime.retaining
-    (made,) = made_records(deps, bank, [memory], [vector], dated=dated)
-    with runtime.lock(bank.key):
-        if not runtime.graph.read(bank_id, MEMORY, [made.record.memory.id]):
-            return store_made(deps, bank, made)
-
-        def make(bank: StoredBank) -> tuple[ChangeSet, RetainResult]:
-            return _replacement(runtime, bank, made, given_vector=vector is not None)
-
-        result, _ = change(runtime, bank_id, make)
-    return result
-
-
-def checked_memories(
-    memories: Iterable[Memory],
-    vectors: Iterable[Vector | Sequence[float] | None] | None,
-    max_chars: int,
-) -> tuple[Sequence[Memory], Sequence[Vector | Sequence[float] | None]]:
-    """Return the memories to retain, all of them checked, and a vector or None for each.
-
-    Args:
-        memories: the memories.
-        vectors: a vector or None for each, or None.
-        max_chars: most characters of a text.
-
-    Raises:
-        InvalidInputError: a field cannot be used, two share an id, or the numbers of both differ.
-    """
-    checked: dict[str, Memory] = {}
-    for index, memory in enumerate(validation.items("memories", memories, "a list of Memory")):
-        try:
-            one = checked_memory(memory, max_chars)
-        except InvalidInputError as error:
-            raise type(error)(f"memories[{index}]: {error}") from error
-        if one.id in checked:
-            raise InvalidInputError(
-                f"memories[{index}] has the id {validation.shown(one.id)} of an earlier one; give "
-                "each memory an id of its own"
-            )
-        checked[one.id] = one
-    codes: tuple[Vector | Sequence[float] | None, ...] = (None,) * len(checked)
-    if vectors is not None:
-        codes = validation.items("vectors", vectors, "a list of vectors, or None")
-    if len(codes) != len(checked):
-        raise InvalidInputError(
-            f"vectors has {len(codes)} items for {len(checked)} memories; give one vector or None "
-            "for each memory"
-        )
-    return list(checked.values()), codes
-
-
-def retain_memories(
-    runtime: Runtime,
-    bank: StoredBank,
-    given: Sequence[Memory],
-    vectors: Sequence[Vector | Sequence[float] | None],
-    *,
-    dated: bool,
-) -> RetainResult:
-    """Store memories, the new ones together; see `Hindsight.retain_memories`."""
-    bank_id, deps = bank.bank.id, runtime.retaining
-    size = runtime.settings.batch_size
-    dimension = deps.encoder.embedder.dimension
-    for code in vectors:
-        if code is not None:
-            checked_vector(code, dimension)
-    guards = runtime.retaining.before_retain
-    seen = [(guarded_memory(guards, memory), memory) for memory in given]
-    refused = tuple(_refused(memory) for out, memory in seen if out is None)
-    results = [RetainResult(bank_id, skipped=refused)]
-    admitted = [
-        (out, code if out.text == memory.text else None)
-        for (out, memory), code in zip(seen, vectors, strict=True)
-        if out is not None
-    ]
-    for start in range(0, len(admitted), size):
-        batch, codes = zip(*admitted[start : start + size], strict=True)
-        ids = [validation.label("memory.id", memory.id) for memory in batch]
-        pairs = list(zip(batch, codes, strict=True))
-        with runtime.lock(bank.key):
-            known = runtime.graph.filter_ids(bank_id, ids, EVERYTHING)
-            if new := [pair for pair in pairs if pair[0].id not in known]:
-                made = made_records(deps, bank, *zip(*new, strict=True), dated=dated)
-                results.append(store_made(deps, bank, *made))
-        results += [
-            _retain_admitted(runtime, bank, *pair, dated=dated)
-            for pair in pairs
-            if pair[0].id in known
-        ]
-    return RetainResult.merged(bank_id, results)
-
-
-def _replacement(
-    runtime: Runtime, bank: StoredBank, made: MadeRecord, *, given_vector: bool
-) -> tuple[ChangeSet, RetainResult]:
-    """Return the change that puts a record in the place of the memory of its id."""
-    bank_id, given = bank.bank.id, made.record
-    known = runtime.graph.read(bank_id, RECORD, [given.memory.id])[given.memory.id]
-    old = known.memory
-    if old.derived:
-        raise ConflictError(
-            f"the id {old.id!r} belongs to an {old.type} drawn by bank {bank_id!r}; use another "
-            "id, or correct that one with memories.update"
-        )
-    same_vector = not given_vector or np.allclose(known.vector, given.vector, atol=1e-5)
-    meant = replacement_of(old, given.memory, bank.bank.expiry)
-    if has_same_content(old, meant) and same_vector:
-        skipped = Skipped(old.text[:80], SkipReason.UNCHANGED, old.id)
-        return ChangeSet(bank_id), RetainResult(bank_id, skipped=(skipped,))
-    now = utc_now()
-    new = replace(given, memory=replace(meant, updated_at=now))
-    changes = ChangeSet(
-        bank_id,
-        entities=made.created,
-        replaced=(new,),
-        history=changes_between(old, new.memory, REPLACE, now),
-        mark_consolidated=(old.id,) if is_conclusion(old) else (),
-    )
-    invalid = {old.id} if old.invalidated_at else set()
-    rewrite = rewrite_conclusions(runtime.reflecting, bank, invalid, {old.id: new})
-    result = RetainResult(bank_id, stored=(new.memory,), replaced=(old.id,))
-    return rewrite.joined_to(changes), result
-
-
-def forget(
-    runtime: Runtime,
-    bank_id: str,
-    ids: str | Sequence[str],
-    document_id: str | None = None,
-    options: SelectionOptions | None = None,
-    *,
-    after: timedelta | None = None,
-    dry_run: bool = False,
-) -> Forgotten:
-    """Delete memories, by id, with a document or by filter; see `Hindsight.forget`."""
-    runtime.stored_bank(validation.bank_id(bank_id))
-    validation.flag("dry_run", dry_run)
-    until = None if after is None else end_of_grace(after)
-    if document_id is not None:
-        validation.label("document_id", document_id)
-    given = validation.items_or_one("ids", ids, "a memory id, or several")
-    wanted = [validation.label("a memory id", memory_id) for memory_id in given]
-    filter = selection(runtime, bank_id, options or {}, state="any")
-    _check_named(bool(wanted or document_id is not None), filter)
-
-    def make(bank: StoredBank) -> tuple[ChangeSet, Forgotten]:
-        chosen = wanted
-        if filter != EVERYTHING:
-            chosen = runtime.graph.find_ids(bank_id, filter, NO_LIMIT) or []
-        changes, told = _forgetting(runtime, bank, chosen, document_id)
-        named = list(told)[: len(told) - len(told.derived)]
-        if until is None or dry_run or not named:  # a document without memories has none to hide
-            return changes, told
-        return hiding(runtime, bank, named, document_id, until), Forgotten(named, until=until)
-
-    if dry_run:
-        bank = runtime.stored_bank(bank_id)
-        with runtime.lock(bank.key):
-            return make(bank)[1]
-    told, gone = change(runtime, bank_id, make, any_embedder=True)
-    if told.until is None:
-        return Forgotten(gone)
-    if runtime.fits(runtime.stored_bank(bank_id)):
-        runtime.reflect_later(bank_id)
-    return told
-
-
-def _check_named(is_named: bool, filter: MemoryFilter) -> None:
-    """Refuse to forget nothing in particular, which would be all, or two things at once."""
-    if not is_named and not _selects(filter):
-        raise InvalidInputError(
-            "nothing to forget was named; give ids, a document_id, or a filter such as tags: "
-            "state, as_of or all types alone name none (banks.delete deletes a whole bank)"
-        )
-    if is_named and filter != EVERYTHING:
-        raise InvalidInputError(
-            "ids or document_id cannot be combined with a filter; use two calls, or select "
-            "memories of a document with where={'document_id': ...}"
-        )
-
-
-def _selects(filter: MemoryFilter) -> bool:
-    """Return True if a filter asks for more than a state, a time of knowledge or all types."""
-    types = None if filter.types == frozenset(MemoryType) else filter.types
-    rest = replace(filter, types=types, as_of=None, only_invalid=False, expired_by=None)
-    return replace(rest, now=EVERYTHING.now, include_invalid=True) != EVERYTHING
-
-
-def _forgetting(
-    runtime: Runtime, bank: StoredBank, wanted: Sequence[str], document_id: str | None
-) -> tuple[ChangeSet, Forgotten]:
-    """Return the change that deletes memories and a document, and what a dry run tells of it."""
-    bank_id, graph = bank.bank.id, runtime.graph
-    # One that is damaged cannot be read, and can be forgotten.
-    known = graph.filter_ids(bank_id, wanted, EVERYTHING)
-    if missing := [memory_id for memory_id in wanted if memory_id not in known]:
-        raise MemoryNotFoundError(
-            f"bank {bank_id!r} has no memory {missing[0]!r}; nothing was deleted"
-        )
-    documents = () if document_id is None else _documents_of(graph, bank_id, document_id)
-    stated = () if document_id is None else _only_in(runtime, bank_id, document_id)
-    chosen = list(dict.fromkeys([*wanted, *stated]))
-    leaving = set(chosen)
-    retaining, reflecting = runtime.removing_from(bank)
-    rewrite = rewrite_conclusions(reflecting, bank, leaving, forgetting=True)
-    replies = list(without_question(retaining, bank_id, leaving))
-    changed = {record.memory.id: record.memory for record in rewrite.records}
-    models = without_forgotten(
-        graph, bank.bank, leaving | {*rewrite.removed}, changed, runtime.tokenizer
-    )
-    changes = ChangeSet(
-        bank_id,
-        remove_memories=tuple(wanted),
-        remove_documents=documents,
-        entities=tuple(entity for reply in replies for entity in reply.created),
-        names=tuple(names_left(retaining, bank_id, leaving)),
-        replaced=tuple(reply.record for reply in replies),
-        mental_models=models,
-    )
-    told = _foretold(graph, bank_id, chosen, rewrite, [model.id for model in models])
-    return rewrite.joined_to(changes), told
-
-
-def _documents_of(graph: GraphStore, bank_id: str, document_id: str) -> tuple[str, ...]:
-    """Return a document and the records of the session of its name, as far as they exist.
-
-    Raises:
-        DocumentNotFoundError: none of them does.
-    """
-    records = [f"{document_id}#{part}" for part in RECORD_PARTS]
-    found = graph.read(bank_id, DOCUMENT, [document_id, *records])
-    ids = tuple(id for id, each in found.items() if id == document_id or each.is_record)
-    if not ids:
-        raise DocumentNotFoundError(
-            f"bank {bank_id!r} has no document {document_id!r}; nothing was deleted"
-        )
-    return ids
-
-
-def _foretold(
-    graph: GraphStore,
-    bank_id: str,
-    chosen: Sequence[str],
-    rewrite: ConclusionUpdate,
-    models: Iterable[str],
-) -> Forgotten:
-    """Return what forgetting these memories deletes and rewrites, as it is stored now."""
-    gone = dict.fromkeys([*chosen, *rewrite.removed])
-    newly = list(gone)
-    while newly:  # a conclusion goes with the last memory that supports it, and may be cited too
-        citing = chain.from_iterable(graph.read(bank_id, CONCLUSIONS_CITING, newly).values())
-        others = graph.read(bank_id, MEMORY, [id for id in citing if id not in gone])
-        newly = [id for id, memory in others.items() if not _is_supported(memory, gone.keys())]
-        gone |= dict.fromkeys(newly)
-    derived = graph.read(bank_id, MEMORY, list(gone)[len(chosen) :])
-    kept = [record.memory.id for record in rewrite.records if record.memory.id not in gone]
-    return Forgotten(
-        gone,
-        memories=tuple(graph.read(bank_id, MEMORY, chosen).values()),
-        derived=tuple(derived.values()),
-        rewritten=tuple(graph.read(bank_id, MEMORY, kept).values()),
-        mental_models=tuple(models),
-        dry_run=True,
-    )
-
-
-def _is_supported(memory: Memory, gone: Set[str]) -> bool:
-    return any(source.supports and source.memory_id not in gone for source in memory.sources)
-
-
-def all_of(runtime: Runtime, bank_id: str, document_id: str | None = None) -> Iterator[Memory]:
-    """Return all memories of a bank or document, including invalid and expired ones."""
-    filter = MemoryFilter(now=None, document_id=document_id, include_invalid=True)
-    return every_memory(runtime.graph, bank_id, filter)
-
-
-def _only_in(runtime: Runtime, bank_id: str, document_id: str) -> Iterator[str]:
-    """Return ids of the memories that were stated in this document alone."""
-    for memory in all_of(runtime, bank_id, document_id):
-        if all(source.document_id == document_id for source in memory.sources):
-            yield memory.id

@@ -39,8 +39,8 @@ from hindsight_integrations.stores.common import is_conclusion, read_one
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """An observation given by the user, validated."""
+class _Request:
+    """The observation that a user asks to add, validated."""
 
     text: str
     kind: ObservationKind | None
@@ -123,7 +123,7 @@ class Observations:
             page = self._runtime.graph.list_memories(
                 bank_id, filter, limit=limit - len(shown), cursor=cursor
             )
-            shown += _admitted(self._runtime, page.items, wanted, least)
+            shown += _admitted(self._runtime, bank_id, page.items, wanted, least)
             cursor = page.next_cursor
             if cursor is None or len(shown) == limit:
                 return Page(shown, page.total, cursor)
@@ -173,7 +173,7 @@ class Observations:
             continue
         found, failures = find_memories(runtime.recalling, bank, request)
         memories = [each.source for each in found if isinstance(each.source, Memory)]
-        admitted = _admitted(runtime, memories, wanted, least)[:limit]
+        admitted = _admitted(runtime, bank_id, memories, wanted, least)[:limit]
         ids = {each.id for each in admitted}
         shown = [each for each in found if each.source.id in ids]
         context = context_of_results(bank.bank, request, shown, failures, runtime.tokenizer)
@@ -212,7 +212,7 @@ class Observations:
         """
         runtime = self._runtime
         bank = runtime.bank(validation.bank_id(bank_id))
-        given = _Given(
+        given = _Request(
             validation.content(text, runtime.settings.max_content_chars),
             None if type is None else validation.choice("type", type, ObservationKind),
             tuple(_sources(runtime, bank_id, sources)),
@@ -221,13 +221,11 @@ class Observations:
             validation.tags(tags),
         )
         with runtime.lock(bank.key):
-            known, _ = change(runtime, bank_id, partial(self._more, given=given))
+            known, _ = change(runtime, bank_id, partial(self._extended, given=given))
             stored = self._new(bank, given) if known is None else known
-        return conclusions.observation(
-            stored, read_one(runtime.graph, bank_id, HISTORY, stored.id, ()), utc_now()
-        )
+        return _observations(runtime, bank_id, [stored])[0]
 
-    def _same(self, bank_id: str, text: str) -> MemoryRecord | None:
+    def _own_with_text(self, bank_id: str, text: str) -> MemoryRecord | None:
         """Return the user's own observation with this text, if there is one."""
         graph, fingerprint = self._runtime.graph, text_fingerprint(text)
         ids = read_one(graph, bank_id, DUPLICATES, fingerprint, ())
@@ -236,7 +234,7 @@ class Observations:
                 return record
         return None
 
-    def _new(self, bank: StoredBank, given: _Given) -> Memory:
+    def _new(self, bank: StoredBank, given: _Request) -> Memory:
         facts = [fact for _, fact in given.sources]
         memory = Memory(
             id=new_id("m-"),
@@ -248,7 +246,7 @@ class Observations:
                 dict.fromkeys(name for f in facts for name in f.entities if name in given.text)
             ),
             tags=given.tags,
-            confidence=_sureness(bank, given.confidence, len(facts)),
+            confidence=_confidence(bank, given.confidence, len(facts)),
             scope=facts[0].scope if len({fact.scope for fact in facts}) == 1 else None,
             sources=tuple(source for source, _ in given.sources),
             kind=given.kind or ObservationKind.GENERALIZATION,
@@ -256,35 +254,38 @@ class Observations:
         )
         return retain_memory(self._runtime.retaining, bank, memory, None).stored[0]
 
-    def _more(self, bank: StoredBank, given: _Given) -> tuple[ChangeSet, Memory | None]:
-        """Return the change of the observation with this text, if there is one, and that one."""
+    def _extended(self, bank: StoredBank, given: _Request) -> tuple[ChangeSet, Memory | None]:
+        """Return the change that extends the observation with this text, and the observation.
+
+        None, and no change, if there is no such observation.
+        """
         bank_id, now = bank.bank.id, utc_now()
-        same = self._same(bank_id, given.text)
-        if same is None:
+        known = self._own_with_text(bank_id, given.text)
+        if known is None:
             return ChangeSet(bank_id), None
-        old = same.memory
-        sources = {source.memory_id: source for source, _ in given.sources}
-        rested = {source.memory_id: source for source in old.sources} | sources
+        old = known.memory
+        added = [source for source, _ in given.sources]
+        by_memory = {source.memory_id: source for source in (*old.sources, *added)}
         confidence = given.confidence
-        if confidence is None and old.confidence != _sureness(bank, None, len(old.sources)):
-            confidence = old.confidence  # it was given
+        if confidence is None and old.confidence != _confidence(bank, None, len(old.sources)):
+            confidence = old.confidence  # a user gave it
         memory = replace(
             old,
             kind=given.kind or old.kind,
-            sources=tuple(rested.values()),
-            confidence=_sureness(bank, confidence, len(rested)),
+            sources=tuple(by_memory.values()),
+            confidence=_confidence(bank, confidence, len(by_memory)),
             reasoning=given.reasoning or old.reasoning,
             tags=tuple(dict.fromkeys((*old.tags, *given.tags))),
         )
         if memory == old:
             return ChangeSet(bank_id), old
         memory = replace(memory, updated_at=now)
-        # The number of sources: their words would stay in the history when they are forgotten.
-        proof = Change(old.id, "add", "sources", str(len(old.sources)), str(len(rested)), now)
+        # Not the sources' words: they would stay in the history when a source is forgotten.
+        proof = Change(old.id, "add", "sources", str(len(old.sources)), str(len(by_memory)), now)
         others = changes_between(replace(old, sources=memory.sources), memory, "add", now)
         changes = ChangeSet(
             bank_id,
-            replaced=(replace(same, memory=memory),),
+            replaced=(replace(known, memory=memory),),
             history=(proof, *others) if memory.sources != old.sources else others,
             mark_consolidated=(old.id,),
         )
@@ -307,7 +308,7 @@ def _kinds(types: Iterable[ObservationKind | str] | None) -> frozenset[Observati
     return found
 
 
-def _sureness(bank: StoredBank, given: float | None, n_sources: int) -> float:
+def _confidence(bank: StoredBank, given: float | None, n_sources: int) -> float:
     """Return the confidence given, or that of an observation with so many sources."""
     if given is not None:
         return given
@@ -317,16 +318,17 @@ def _sureness(bank: StoredBank, given: float | None, n_sources: int) -> float:
 def _sources(
     runtime: Runtime, bank_id: str, given: Sequence[str | Quotation]
 ) -> Iterator[tuple[Source, Memory]]:
-    pieces = validation.items("sources", given, "a list of memory ids or Quotations")
-    wanted = [Quotation(g, None, utc_now()) if isinstance(g, str) else g for g in pieces]
-    for piece in wanted:
-        if not isinstance(piece, Quotation) or not isinstance(piece.quote, str | None):
+    """Yield a source for each memory that is cited, with the memory."""
+    quotes: dict[str, str | None] = {}
+    for item in validation.items("sources", given, "a list of memory ids or Quotations"):
+        cited = Quotation(item, None, utc_now()) if isinstance(item, str) else item
+        if not isinstance(cited, Quotation) or not isinstance(cited.quote, str | None):
             raise InvalidInputError(
-                f"a source is {validation.shown(piece)}; give a memory's id or a Quotation"
+                f"a source is {validation.shown(cited)}; give a memory's id or a Quotation"
             )
-    quotes = {validation.label("a source", piece.memory_id): piece.quote for piece in wanted}
+        quotes[validation.label("a source", cited.memory_id)] = cited.quote
     known = runtime.graph.read(bank_id, MEMORY, list(quotes))
-    for memory_id, words in quotes.items():
+    for memory_id, quote in quotes.items():
         if memory_id not in known:
             raise MemoryNotFoundError(
                 f"bank {bank_id!r} has no memory {memory_id!r}; see memories.list({bank_id!r})"
@@ -336,7 +338,7 @@ def _sources(
             raise InvalidInputError(
                 f"memory {memory_id!r} is itself a conclusion; give the memories it rests on"
             )
-        quote = fact.text if words is None else words
+        quote = fact.text if quote is None else quote
         if not quote.strip() or quote not in fact.text:
             raise InvalidInputError(
                 f"{validation.shown(quote)} is not in memory {memory_id!r}; quote it verbatim"
@@ -345,14 +347,22 @@ def _sources(
 
 
 def _admitted(
-    runtime: Runtime, memories: Iterable[Memory], kinds: frozenset[ObservationKind], least: float
+    runtime: Runtime,
+    bank_id: str,
+    memories: Iterable[Memory],
+    kinds: frozenset[ObservationKind],
+    least: float,
 ) -> list[Observation]:
+    """Return the memories of these kinds, with at least this confidence, as observations."""
+    of_kinds = [memory for memory in memories if conclusions.kind(memory) in kinds]
+    found = _observations(runtime, bank_id, of_kinds)
+    return [observation for observation in found if observation.confidence >= least]
+
+
+def _observations(runtime: Runtime, bank_id: str, memories: Sequence[Memory]) -> list[Observation]:
+    """Return memories as observations, each with its history."""
+    histories = runtime.graph.read(bank_id, HISTORY, [memory.id for memory in memories])
     now = utc_now()
-    found = (
-        conclusions.observation(
-            memory, read_one(runtime.graph, memory.bank_id, HISTORY, memory.id, ()), now
-        )
-        for memory in memories
-        if conclusions.kind(memory) in kinds
-    )
-    return [one for one in found if one.confidence >= least]
+    return [
+        conclusions.observation(memory, histories.get(memory.id, ()), now) for memory in memories
+    ]

@@ -5,14 +5,15 @@ Opinions are formed only on request; afterwards each consolidation of the bank u
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.conclusions import Opinion
-from hindsight_integrations.models import MemoryType, Page, utc_now
+from hindsight_integrations.models import Memory, MemoryType, Page, utc_now
 from hindsight_integrations.reflect import conclusions, opinions
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import HISTORY, MemoryFilter
-from hindsight_integrations.stores.common import read_one
 
 
 class Opinions:
@@ -28,14 +29,7 @@ class Opinions:
         limit, cursor = validation.page_limit(limit), validation.page_cursor(cursor)
         filter = MemoryFilter(now=utc_now(), types=frozenset({MemoryType.OPINION}))
         page = runtime.graph.list_memories(bank_id, filter, limit=limit, cursor=cursor)
-        now = utc_now()
-        found = [
-            conclusions.opinion(
-                memory, read_one(runtime.graph, bank_id, HISTORY, memory.id, ()), now
-            )
-            for memory in page.items
-        ]
-        return Page(found, page.total, page.next_cursor)
+        return Page(_opinions(runtime, bank_id, page.items), page.total, page.next_cursor)
 
     def form(self, bank_id: str, topic: str, *, scope: str | None = None) -> tuple[Opinion, ...]:
         """Form or update an opinion on a topic from the memories about it.
@@ -62,13 +56,14 @@ class Opinions:
         wanted = validation.label("topic", topic).strip()
         within = None if scope is None else validation.label("scope", scope)
         formed = opinions.form(runtime.reflecting, runtime.recalling, bank, wanted, within)
-        now = utc_now()
-        return tuple(
-            conclusions.opinion(
-                memory, read_one(runtime.graph, bank_id, HISTORY, memory.id, ()), now
-            )
-            for memory in formed
-        )
+        return tuple(_opinions(runtime, bank_id, formed))
 
     alist = async_variant(list)
     aform = async_variant(form)
+
+
+def _opinions(runtime: Runtime, bank_id: str, memories: Sequence[Memory]) -> list[Opinion]:
+    """Return memories as opinions, each with its history."""
+    histories = runtime.graph.read(bank_id, HISTORY, [memory.id for memory in memories])
+    now = utc_now()
+    return [conclusions.opinion(memory, histories.get(memory.id, ()), now) for memory in memories]

@@ -11,8 +11,8 @@ from functools import partial
 from hindsight_integrations.acting import ENGINE, acting_as
 from hindsight_integrations.errors import ClosedError, HindsightError
 from hindsight_integrations.models import utc_now
+from hindsight_integrations.namespaces.forgetting import all_of, forget
 from hindsight_integrations.namespaces.grace import documents_of
-from hindsight_integrations.namespaces.memories import all_of, forget
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import CONCLUSIONS_CITING, MEMORY, NO_LIMIT, MemoryFilter
 

@@ -22,11 +22,12 @@ from pydantic import BaseModel
 from hindsight_integrations import validation
 from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.export_import import ExportResult
-from hindsight_integrations.export_import.bank_file import reading, writing
+from hindsight_integrations.export_import.atomic_file import writing
+from hindsight_integrations.export_import.bank_file import reading
 from hindsight_integrations.models import Memory
 from hindsight_integrations.namespaces.audit import write_entries
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
-from hindsight_integrations.namespaces.memories import checked_memories
+from hindsight_integrations.namespaces.retaining import checked_memories
 from hindsight_integrations.reflect.answer import as_form, unwrapped
 from hindsight_integrations.remote.wire import AUDIT_EXPORT, BACKUP, EXPORT, IMPORT
 from hindsight_integrations.results import Failed, Reflection, RetainResult

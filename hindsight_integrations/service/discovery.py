@@ -1,7 +1,7 @@
 """Find the service that has a folder open, from the file it leaves there.
 
-The file, `service.json`, is its user's alone, since it holds the token. One that a killed process
-left is told from a present one by the folder's lock, which the operating system releases.
+The file, `service.json`, is readable by its user only, since it holds the token. One left by a
+killed process is recognised by the folder's lock, which the operating system has released.
 """
 
 from __future__ import annotations

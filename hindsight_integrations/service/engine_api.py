@@ -53,13 +53,13 @@ KNOWN_BYTES = 64_000_000
 """Bytes of results that are kept at most."""
 
 BAD_FILE = (SchemaVersionError, StoreCorruptError)
-"""Errors of an import that tell of the file it was sent."""
+"""Errors of an import whose cause is the file in the request."""
 
 CHECKPOINTED = frozenset({"retain", "retain_many", "retain_messages"})
 """Verbs whose operation ids a bank stores, so that they are known after a restart."""
 
 FOR_ALL = frozenset({"storage.opened", "storage.check", "storage.embed", "wait_idle"})
-"""Verbs that concern no bank, and tell nothing of what is remembered."""
+"""Verbs that concern no bank, and disclose nothing of what is stored."""
 
 
 def reading_verbs() -> frozenset[str]:
@@ -113,8 +113,8 @@ def _body_of(verb: Verb) -> dict[str, Any]:
 def _endpoint(memory: Hindsight, verb: Verb, operations: Operations) -> Callable[..., Any]:
     async def endpoint(request: Request) -> Response:
         try:
-            digest, work = await _work(memory, verb, request)
-            work = _acted(work, request)
+            digest, work = await _call(memory, verb, request)
+            work = _with_actor(work, request)
             operation = request.headers.get(OPERATION)
             if operation and verb.writes:
                 content = await operations.once(f"{verb.name} {operation}", digest, work)
@@ -123,12 +123,12 @@ def _endpoint(memory: Hindsight, verb: Verb, operations: Operations) -> Callable
         except BodyRefusedError:
             raise
         except HindsightError as error:
-            is_of_file = verb.name == IMPORT and isinstance(error, BAD_FILE)
-            return failure(error, 422 if is_of_file else None)
+            is_bad_file = verb.name == IMPORT and isinstance(error, BAD_FILE)
+            return failure(error, 422 if is_bad_file else None)
         except (TypeError, ValueError, RecursionError) as error:
             log.warning("%s was refused: %s", verb.name, type(error).__name__)
             return failure(InvalidInputError(f"{verb.name} cannot take this: {error}"))
-        except Exception as error:  # a fault of ours: others go on
+        except Exception as error:  # a bug here must not end the service
             log.exception("%s failed", verb.name)
             return failure(HindsightError(f"{verb.name} failed: {type(error).__name__}"))
         return Response(content, media_type="application/json")
@@ -136,17 +136,17 @@ def _endpoint(memory: Hindsight, verb: Verb, operations: Operations) -> Callable
     return endpoint
 
 
-def _acted(work: Callable[[], bytes], request: Request) -> Callable[[], bytes]:
-    """Return the work, done by whom the request names."""
+def _with_actor(work: Callable[[], bytes], request: Request) -> Callable[[], bytes]:
+    """Return the work, recorded in the audit under the actor and reason of the request."""
     actor, reason = (unquote(request.headers.get(name, "")) for name in (ACTOR, REASON))
     if not actor:
         return work
 
-    def acted() -> bytes:
+    def work_as_actor() -> bytes:
         with acting_as(actor, reason or None):
             return work()
 
-    return acted
+    return work_as_actor
 
 
 def failure(error: Exception, status: int | None = None) -> JSONResponse:
@@ -154,46 +154,64 @@ def failure(error: Exception, status: int | None = None) -> JSONResponse:
     return JSONResponse({"error": error_content(error)}, status or http_status(error))
 
 
-async def _work(
+async def _call(
     memory: Hindsight, verb: Verb, request: Request
 ) -> tuple[bytes, Callable[[], bytes]]:
-    """Return the digest of a call, and the function that does it."""
-    access: Access = getattr(request.state, "access", Access())
-    if verb.name == IMPORT:
-        given = _object(request.query_params.get("arguments", "{}").encode())
-        _check_access(access, verb, given)
-        request.state.banks = [bank for bank in _banks_of(given) if bank]
-        return await _importing(memory, given, request)
+    """Return the digest of a call, and the function that carries it out."""
+    if verb.name == IMPORT:  # its body is a file, which is not read before access is granted
+        query = request.query_params.get("arguments", "{}").encode()
+        return await _import(memory, _arguments(verb, query, request), request)
     body = await request.body()
-    given = _object(body)
-    _check_access(access, verb, given)
-    request.state.banks = [bank for bank in _banks_of(given) if bank]
+    given = _arguments(verb, body, request)
     digest = hashlib.sha256(body).digest()
     if verb.name == EXPORT:
         return digest, lambda: _exported(memory, given)
-    operation = request.headers.get(OPERATION) if verb.name in CHECKPOINTED else None
-    if operation:
-        given = _identified(verb.name, given, fingerprint(operation, digest.hex()))
+    operation = request.headers.get(OPERATION)
+    if operation and verb.name in CHECKPOINTED:
+        return digest, _checkpointed(memory, verb, given, operation, digest.hex())
+    return digest, _bound(memory, verb, given)
+
+
+def _arguments(verb: Verb, data: bytes, request: Request) -> dict[str, Any]:
+    """Return the arguments of a call that the request's token allows; note their banks in it."""
+    given = _object(data)
+    _check_access(getattr(request.state, "access", Access()), verb, given)
+    request.state.banks = [bank for bank in _banks_of(given) if bank]
+    return given
+
+
+def _bound(memory: Hindsight, verb: Verb, given: dict[str, Any]) -> Callable[[], bytes]:
+    """Return the function that calls a verb with these arguments."""
+    namespace, _, name = verb.name.rpartition(".")
     args, kwargs = verb.read(given)
-    method = _bound(memory, verb)
-    if not operation:
-        return digest, lambda: verb.written(method(*args, **kwargs))
+    owner = getattr(memory, namespace) if namespace else memory
+    method: Callable[..., Any] = getattr(owner, name)
+    return lambda: verb.written(method(*args, **kwargs))
 
-    def once() -> bytes:
-        named = f"{verb.name} {operation}"
-        with suppress(BankNotFoundError):  # the first of a new bank
-            bank_id = validation.bank_id(given["bank_id"])
-            last_part(memory.graph_store, bank_id, named, digest.hex())
-        with recording_checkpoint(checkpoint_of(named, digest.hex())):
-            return verb.written(method(*args, **kwargs))
 
-    return digest, once
+def _checkpointed(
+    memory: Hindsight, verb: Verb, given: dict[str, Any], operation: str, digest: str
+) -> Callable[[], bytes]:
+    """Return the function that does a retain and has its bank store the operation id with it.
+
+    The function raises `ConflictError` if the bank knows the id as that of another call.
+    """
+    work = _bound(memory, verb, _identified(verb.name, given, fingerprint(operation, digest)))
+    id = f"{verb.name} {operation}"
+
+    def work_with_checkpoint() -> bytes:
+        with suppress(BankNotFoundError):  # the first retain into a new bank
+            last_part(memory.graph_store, validation.bank_id(given["bank_id"]), id, digest)
+        with recording_checkpoint(checkpoint_of(id, digest)):
+            return work()
+
+    return work_with_checkpoint
 
 
 def _identified(verb: str, given: dict[str, Any], operation: str) -> dict[str, Any]:
     """Return the arguments of a retain with an id for each text that has none.
 
-    It is made of the operation: sent again after a restart, the text is known by it.
+    The id is made of the operation's, so that a text sent again after a restart is recognised.
     """
 
     def identified(item: Any, index: int) -> Any:
@@ -206,12 +224,6 @@ def _identified(verb: str, given: dict[str, Any], operation: str) -> dict[str, A
     if verb == "retain_many" and isinstance(items, list):
         return given | {"items": [identified(item, index) for index, item in enumerate(items)]}
     return dict(identified(given, 0)) if verb == "retain" else given
-
-
-def _bound(memory: Hindsight, verb: Verb) -> Callable[..., Any]:
-    space, _, name = verb.name.rpartition(".")
-    method: Callable[..., Any] = getattr(getattr(memory, space) if space else memory, name)
-    return method
 
 
 def _object(body: bytes) -> dict[str, Any]:
@@ -259,12 +271,12 @@ def _exported(memory: Hindsight, given: dict[str, Any]) -> bytes:
         return path.read_bytes()
 
 
-async def _importing(
+async def _import(
     memory: Hindsight, given: dict[str, Any], request: Request
 ) -> tuple[bytes, Callable[[], bytes]]:
-    """Keep the content of a file on disk until it is imported."""
+    """Write the file in the body to disk; return its digest, and the function that imports it."""
     digest = hashlib.sha256()
-    # Removed by the import: the request itself may be given up before it.
+    # Deleted by the import: the request itself may time out earlier.
     with tempfile.NamedTemporaryFile(prefix="hindsight-import-", delete=False) as file:
         try:
             async for part in request.stream():
@@ -297,7 +309,7 @@ class _Operation:
 
 
 class Operations:
-    """Results of calls that write, by their ids: each is done once, however often it is sent."""
+    """Results of calls that write, by operation id, so that a repeated call is carried out once."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, _Operation] = OrderedDict()
@@ -313,18 +325,18 @@ class Operations:
         if known is None:
             known = _Operation(digest, asyncio.ensure_future(run_in_threadpool(work)))
             self._known[id] = known
-            known.result.add_done_callback(lambda done: self._ended(id, done))
+            known.result.add_done_callback(lambda done: self._record_result(id, done))
         elif known.digest != digest:
             raise another_call(id)
         return await asyncio.shield(known.result)
 
-    def _ended(self, id: str, result: asyncio.Future[bytes]) -> None:
+    def _record_result(self, id: str, result: asyncio.Future[bytes]) -> None:
+        """Count a result, and forget the oldest ones beyond the limits; forget a failed call."""
         if result.cancelled() or result.exception() is not None:
             del self._known[id]  # one that failed may be tried again
             return
         self._bytes += len(result.result())
-        done = [each for each, known in self._known.items() if known.result.done()]
-        for old in done:
+        for old in [id for id, known in self._known.items() if known.result.done()]:
             if len(self._known) <= KNOWN_OPERATIONS and self._bytes <= KNOWN_BYTES:
                 return
             self._bytes -= len(self._known.pop(old).result.result())

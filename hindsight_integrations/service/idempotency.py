@@ -1,4 +1,4 @@
-"""Calls that a client gives an id: each is carried out once; the id of another is refused."""
+"""Idempotency of calls with an operation id: each is carried out once, and an id has one call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hindsight_integrations.stores.base import CHECKPOINT, GraphStore, QueueChec
 from hindsight_integrations.stores.common import read_one
 
 DONE = 2**31 - 1
-"""Number of the last part of a call."""
+"""Number of the last part of a call: the call is complete."""
 
 KNOWN_FOR = timedelta(days=30)
 """Time for which a bank knows the id of a call, from when its last part was stored."""

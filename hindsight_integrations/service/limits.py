@@ -1,8 +1,7 @@
 """Bounds of requests: their size, their time, and how many run or wait at once.
 
-A thread works on each request that runs. Those beyond `concurrency` wait in the order they came,
-with their bodies still unread, and those beyond `queue` are told to come again: memory is bounded,
-and nobody overtakes.
+A thread works on each request that runs. Those beyond `concurrency` wait in order of arrival, with
+their bodies unread, and those beyond `queue` are answered with 503, so memory is bounded.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ UNLIMITED = ("/health", "/version", "/metrics")
 """Beginnings of the paths whose GET does not wait: what observes the service."""
 
 RETRY_SECONDS = 1
-"""Seconds after which a client that found the queue full is told to try again."""
+"""Seconds after which a client that found the queue full may try again, as `Retry-After`."""
 
 
 class BodyRefusedError(Exception):
-    """The body of a request exceeds its bounds; whatever the application answers, this is sent."""
+    """The body of a request exceeds its bounds; the refusal replaces the application's answer."""
 
 
 @dataclass(slots=True)
@@ -156,7 +155,7 @@ class _Body:
         return message
 
     def _refused(self, refusal: Refusal) -> BodyRefusedError:
-        """Drop what the application answers to half a body."""
+        """Return the error for an incomplete body; the application's answer to it is dropped."""
         self.refusal = refusal
         self.answer.given_up = True
         return BodyRefusedError(refusal.reason)
@@ -164,7 +163,7 @@ class _Body:
 
 @dataclass(slots=True)
 class _Answer:
-    """The answer to a request, which is dropped once the client was told that it is late."""
+    """The answer to a request, which is dropped once the client has got a 504 or a refusal."""
 
     target: Send
     started: bool = False

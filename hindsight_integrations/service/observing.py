@@ -1,7 +1,7 @@
 """Records of requests for operators: a log of JSON lines, an audit log of writes, and metrics.
 
-None of them holds a token, a body or a query. Requests are told apart by their routes, not by their
-paths, so that the number of series does not grow with that of banks.
+None of them holds a token, a body or a query. Requests are labelled by route and not by path, so
+that the number of series does not grow with that of banks.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        said: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
-        said |= {name: value for name, value in vars(record).items() if name not in _STANDARD}
+        fields |= {name: value for name, value in vars(record).items() if name not in _STANDARD}
         if record.exc_info:
-            said["exception"] = self.formatException(record.exc_info)
-        return json.dumps(said, default=str)
+            fields["exception"] = self.formatException(record.exc_info)
+        return json.dumps(fields, default=str)
 
 
 @contextmanager
@@ -76,8 +76,8 @@ def logging_to_stderr(settings: ServiceSettings) -> Iterator[None]:
         for name in LOGGERS:
             logger = logging.getLogger(name)
             after.callback(logger.setLevel, logger.level)
-            for given in ("handlers", "propagate"):
-                after.callback(setattr, logger, given, getattr(logger, given))
+            for attribute in ("handlers", "propagate"):
+                after.callback(setattr, logger, attribute, getattr(logger, attribute))
             logger.handlers, logger.propagate = [handler], False
             logger.setLevel(settings.log_level.upper())
         yield
@@ -107,7 +107,7 @@ class Audit:
                 ) from error
 
     def add(self, entry: Mapping[str, object]) -> None:
-        """Append an entry; it is the operating system's when this returns."""
+        """Append an entry; it has reached the operating system when this returns."""
         if self._file is not None:
             with self._guard:
                 self._file.write(f"{json.dumps(entry, default=str)}\n")
@@ -148,7 +148,7 @@ class Metrics:
 
 
 class _State(Collector):
-    """Gauges that are read when they are asked for."""
+    """Gauges whose values are read at each scrape."""
 
     def __init__(self, memory: Hindsight, load: Load) -> None:
         self._memory = memory

@@ -40,7 +40,7 @@ class HeaderTimeoutServer(uvicorn.Server):
     Args:
         config: of the server.
         seconds: time for all headers of a request, from the connection or the answer before.
-        ended_after: seconds after which the process ends when the server was told to end, whatever
+        ended_after: seconds from the start of the shutdown after which the process ends, whatever
             still runs in it; None to leave the process alone.
     """
 
@@ -53,12 +53,12 @@ class HeaderTimeoutServer(uvicorn.Server):
         self._since: dict[tuple[object, object], float] = {}
 
     async def on_tick(self, counter: int) -> bool:
-        """Close what has waited too long; called ten times a second."""
+        """Close connections that have waited too long; called ten times a second."""
         now = time.monotonic()
         silent = [
-            (each, cycle)
-            for each in self.server_state.connections
-            if (cycle := getattr(each, "cycle", None)) is None or cycle.response_complete
+            (connection, cycle)
+            for connection in self.server_state.connections
+            if (cycle := getattr(connection, "cycle", None)) is None or cycle.response_complete
         ]
         self._since = {pair: self._since.get(pair, now) for pair in silent}
         for connection, cycle in silent:
@@ -155,7 +155,7 @@ def _url(host: str, port: int) -> str:
 
 @contextmanager
 def _signals() -> Iterator[None]:
-    """Outlive the signals that end the server, which it sends to the process again afterwards."""
+    """Ignore the signals that end the server: it raises them again once it has shut down."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hindsight_integrations.service.settings import ServiceSettings, is_loopback
 
 PUBLIC = frozenset({"/health", "/health/live", "/health/ready", "/version"})
-"""Paths that answer without a token: they tell nothing of what is remembered."""
+"""Paths that answer without a token: they disclose nothing of what is stored."""
 
 ENGINE = "/v1/engine/"
 """Beginning of the paths of the engine API, which checks the banks of each call itself."""
@@ -106,7 +106,7 @@ class Guard:
         self._app = app
         self._settings = settings
         self._reading_verbs = reading_verbs
-        self._hosts = {"localhost", "127.0.0.1", "[::1]", *map(_lower, settings.allowed_hosts)}
+        self._hosts = {"localhost", "127.0.0.1", "[::1]", *map(str.lower, settings.allowed_hosts)}
         if is_loopback(settings.host):  # such as 127.0.0.2
             self._hosts.add(settings.host.lower())
         self._any_host = not is_loopback(settings.host) and not settings.allowed_hosts
@@ -206,13 +206,9 @@ def _token(headers: Headers) -> str | None:
 
 
 def _same(given: str, expected: str) -> bool:
-    """Compare in constant time, so that the time taken tells nothing of the token."""
+    """Compare in constant time, so that the time taken discloses nothing of the token."""
     return secrets.compare_digest(given.encode(), expected.encode())
 
 
 def _without_port(host: str) -> str:
     return re.sub(r":\d+$", "", host)
-
-
-def _lower(text: str) -> str:
-    return text.lower()

@@ -120,10 +120,10 @@ def _failure(folder: Path, code: int) -> HindsightError:
     text = (folder / LOG).read_text(encoding="utf-8", errors="replace")
     for line in reversed(text.splitlines()):
         try:
-            told = json.loads(line)["error"]
-            kind = getattr(errors, str(told["type"]), StoreUnavailableError)
-            return kind(told["message"])
-        except (ValueError, TypeError, KeyError):  # another line
+            reported = json.loads(line)["error"]
+            kind = getattr(errors, str(reported["type"]), StoreUnavailableError)
+            return kind(reported["message"])
+        except (ValueError, TypeError, KeyError):  # a line of the log, not the error
             continue
     return StoreUnavailableError(
         f"the service for {str(folder)!r} exited with code {code}; see {str(folder / LOG)!r}"

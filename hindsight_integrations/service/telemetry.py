@@ -79,16 +79,16 @@ class Telemetry:
         ) as span:
 
             def ended(route: str, status: int, seconds: float) -> None:
-                said = {
+                attributes = {
                     "http.request.method": method,
                     "http.route": route,
                     "http.response.status_code": status,
                 }
                 span.update_name(f"{method} {route}")
-                span.set_attributes(said)
+                span.set_attributes(attributes)
                 if status >= 500:
                     span.set_status(StatusCode.ERROR)
-                self._seconds.record(seconds, said)
+                self._seconds.record(seconds, attributes)
 
             yield ended
 

@@ -1,4 +1,4 @@
-"""Exchanges of a conversation: a query and its replies, which stay and leave together."""
+"""Exchanges of a conversation: a query and its replies, which are kept or dropped together."""
 
 from __future__ import annotations
 
@@ -127,12 +127,12 @@ def exchanges_of(entries: Iterable[MemoryEntry]) -> list[Exchange]:
 
 
 def overflowing(exchanges: Sequence[Exchange], recent: int, waiting: int) -> list[Exchange]:
-    """Return the exchanges that leave before a reflection has weighed them.
+    """Return the exchanges to drop because there are too many.
 
     Args:
         exchanges: all, oldest first.
-        recent: number that stays in any case, the latest.
-        waiting: number beyond which also those leave that no reflection has read.
+        recent: number of the latest that are kept in any case.
+        waiting: number of the latest beyond which those no reflection has read are dropped too.
     """
     old, rest = exchanges[:-waiting], exchanges[-waiting:]
-    return [*old, *(one for one in rest[:-recent] if one.reflected)]
+    return [*old, *(exchange for exchange in rest[:-recent] if exchange.reflected)]

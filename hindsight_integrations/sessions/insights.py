@@ -124,20 +124,20 @@ def revise(
 
     Args:
         known: the insights so far.
-        drawn: the new ones, each with the ids of those that it replaces by the model's word.
-        most: how many are kept.
+        drawn: the new ones, each with the ids of those that it replaces, as the model says.
+        most: how many to return.
     """
-    held = list(known)
+    valid = list(known)
     for insight, replaced in drawn:
-        gone = set(replaced)
-        held = [
+        replaced_ids = set(replaced)
+        valid = [
             old
-            for old in held
-            if old.id not in gone
+            for old in valid
+            if old.id not in replaced_ids
             and not (old.created_at < insight.created_at and supersedes(insight.text, old.text))
         ]
-        held = list(merge(held, [insight], len(held) + 1))
-    return merge(held, (), most)
+        valid = list(merge(valid, [insight], len(valid) + 1))
+    return merge(valid, (), most)
 
 
 def merge(known: Iterable[Insight], drawn: Iterable[Insight], most: int) -> tuple[Insight, ...]:
@@ -149,7 +149,7 @@ def merge(known: Iterable[Insight], drawn: Iterable[Insight], most: int) -> tupl
     """
     merged: list[Insight] = []
     for insight in (*known, *drawn):
-        index = next((n for n, held in enumerate(merged) if _same(held, insight)), None)
+        index = next((n for n, other in enumerate(merged) if _is_same(other, insight)), None)
         if index is None:
             merged.append(insight)
         else:
@@ -158,16 +158,18 @@ def merge(known: Iterable[Insight], drawn: Iterable[Insight], most: int) -> tupl
     return tuple(best[:most])
 
 
-def _same(one: Insight, other: Insight) -> bool:
-    return text_fingerprint(one.text) == text_fingerprint(other.text) or same(one.text, other.text)
+def _is_same(first: Insight, second: Insight) -> bool:
+    a, b = first.text, second.text
+    return text_fingerprint(a) == text_fingerprint(b) or same(a, b)
 
 
 def _joined(first: Insight, second: Insight) -> Insight:
-    evidence = {one.exchange_id: one for one in (*first.evidence, *second.evidence)}
+    by_exchange = {e.exchange_id: e for e in (*first.evidence, *second.evidence)}
+    evidence = sorted(by_exchange.values(), key=lambda e: e.timestamp)
     return replace(
         first,
         importance=max(first.importance, second.importance),
-        evidence=tuple(sorted(evidence.values(), key=lambda one: one.timestamp))[-MOST_EVIDENCE:],
+        evidence=tuple(evidence[-MOST_EVIDENCE:]),
     )
 
 
@@ -199,8 +201,8 @@ def _listed(value: object) -> list[Drawn] | None:
     drawn = [insight for item in value if (insight := _of_item(item))]
     if value and not drawn:
         return None
-    stated = ((one, statements(one.text, listed=True)) for one in drawn)
-    return [one._replace(text=text) for one, text in stated if text]
+    stated = ((insight, statements(insight.text, listed=True)) for insight in drawn)
+    return [insight._replace(text=text) for insight, text in stated if text]
 
 
 def _of_item(item: object) -> Drawn | None:
@@ -219,7 +221,7 @@ def _of_item(item: object) -> Drawn | None:
 def _numbers(value: object) -> tuple[int, ...]:
     """Read a list of whole numbers, also as text; what is no such number is left out."""
     given = value if isinstance(value, list) else [value]
-    matches = (_NUMBER.fullmatch(str(one)) for one in given)
+    matches = (_NUMBER.fullmatch(str(item)) for item in given)
     return tuple(int(match[1]) for match in matches if match)
 
 

@@ -1,15 +1,15 @@
 """Recent exchanges of a conversation, and the insights a language model draws from them.
 
-Every so many exchanges the model reflects on them. Its insights are kept, exchanges of little
-weight are dropped, and `context` puts the rest before the next prompt. The model is asked with no
-lock held, and a failure changes nothing.
+After a number of exchanges the model reflects on them. Its insights are stored, exchanges of low
+weight are dropped, and `context` puts the others before the next prompt. No lock is held while the
+model is called, and a failure changes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from threading import Lock
 from typing import TypeAlias, TypeVar
 
@@ -143,15 +143,14 @@ class ReflectionMemory(Conversation):
         self._prompt = _prompt(prompt)
         self._score = _score(score)
         self._background = validation.flag("background", background)
+        self._zone: tzinfo = UTC
         self._store = ReflectionStore()
         if memory is not None:
-            validation.memory("memory", memory)
-        self._zone = UTC if memory is None else memory.settings.zone
-        if memory is not None:
+            self._zone = validation.memory("memory", memory).settings.zone
             self._store = BankStore(memory, validation.bank_id(bank_id), session_id, self._model.id)
         self._learning = Lock()  # guards the insights, which take time to be embedded
         self._purges = 0
-        self._since = sum(not one.entries[0].reflected for one in self.exchanges)
+        self._since = sum(not exchange.entries[0].reflected for exchange in self.exchanges)
         self._usage = ModelUsage()
 
     @property
@@ -246,7 +245,7 @@ class ReflectionMemory(Conversation):
             StoreError: they could not be stored.
         """
         given = as_messages(validation.items("messages", messages, "a list of messages"))
-        return self._add([self._entry(one.speaker, one.text, one.timestamp) for one in given])
+        return self._add([self._entry(m.speaker, m.text, m.timestamp) for m in given])
 
     def reflect(self) -> tuple[Insight, ...]:
         """Draw insights from the exchanges now; returns those kept from then on.
@@ -267,7 +266,7 @@ class ReflectionMemory(Conversation):
             ModelError, StoreError: as `reflect`.
         """
         self.wait_idle()
-        unread = any(not one.reflected for one in exchanges_of(self._store.entries()))
+        unread = any(not exchange.reflected for exchange in exchanges_of(self._store.entries()))
         return self.reflect() if unread else self.insights
 
     def purge(self, *, insights: bool = True) -> None:
@@ -308,7 +307,7 @@ class ReflectionMemory(Conversation):
     @property
     def learnt(self) -> str:
         """The insights as text for a prompt, fenced, with their importance; "" without any."""
-        lines = [f"- [{one.importance:.2f}] {as_item(one.text)}" for one in self.insights]
+        lines = [f"- [{i.importance:.2f}] {as_item(i.text)}" for i in self.insights]
         return fence("\n".join([LEARNT, *lines])) if lines else ""
 
     def __repr__(self) -> str:
@@ -329,7 +328,7 @@ class ReflectionMemory(Conversation):
                     added.append(entry)
                     self._since += 1
                 self._store.add(added[-1])
-            self._let_go()
+            self._drop_overflow()
             due = 0 < self._every <= self._since
             if due:
                 self._since = 0  # claimed: no other thread reflects on these
@@ -348,22 +347,22 @@ class ReflectionMemory(Conversation):
         now = utc_now()
         weights = [self._score(exchange, now) for exchange in exchanges]
         drawn = self._ask(self._rendered(exchanges, weights, known), exchanges, known, now)
-        low, rest = self._weighed(exchanges, weights)
+        dropped, kept = self._weighed(exchanges, weights)
         with self._learning:
             if self._purges != purges:
                 return self.insights
             before = self._store.insights()
             self._store.replace_insights(before, revise(before, drawn, self._most_insights))
             with self._turn:
-                self._store.update(rest, low)
+                self._store.update(kept, dropped)
         return self.insights
 
-    def _let_go(self) -> None:
-        """Drop the oldest exchanges; those that wait for a reflection stay longer."""
+    def _drop_overflow(self) -> None:
+        """Drop the oldest exchanges beyond the limits, which are higher for unreflected ones."""
         longest = max(self._most_recent, self._every)
         waiting = max(self._most_recent, _BACKLOG * self._every)
-        gone = overflowing(exchanges_of(self._store.entries()), longest, waiting)
-        self._store.update((), [entry for exchange in gone for entry in exchange.entries])
+        dropped = overflowing(exchanges_of(self._store.entries()), longest, waiting)
+        self._store.update((), [entry for exchange in dropped for entry in exchange.entries])
 
     def _weighed(
         self, exchanges: Sequence[Exchange], weights: Sequence[float]
@@ -372,37 +371,30 @@ class ReflectionMemory(Conversation):
 
         The last exchange stays while it has no reply: one may be on its way.
         """
-        low: list[MemoryEntry] = []
-        rest: list[MemoryEntry] = []
+        dropped: list[MemoryEntry] = []
+        kept: list[MemoryEntry] = []
         for exchange, weight in zip(exchanges, weights, strict=True):
-            waits = exchange is exchanges[-1] and not exchange.reply
-            if weight < self._threshold and not waits:
-                low += exchange.entries
+            is_open = exchange is exchanges[-1] and not exchange.reply
+            if weight < self._threshold and not is_open:
+                dropped += exchange.entries
             else:
-                rest += (replace(entry, reflected=True) for entry in exchange.entries)
-        return low, rest
+                kept += (replace(entry, reflected=True) for entry in exchange.entries)
+        return dropped, kept
 
     def _rendered(
         self, exchanges: Sequence[Exchange], weights: Sequence[float], known: Sequence[Insight]
     ) -> Rendered:
         if not isinstance(self._prompt, Prompt):
             return self._prompt(exchanges, known)
+        insights = _listed(as_item(insight.text) for insight in known)
+        passage = _listed(
+            f"{exchange.timestamp:%Y-%m-%d %H:%M} [{weight:.2f}] {_spoken(exchange, _READ_CHARS)}"
+            for exchange, weight in zip(exchanges, weights, strict=True)
+        )
         return self._prompt.render(
             most=self._most_insights,
-            before=as_data(
-                "before",
-                "\n".join(f"{n}. {as_item(one.text)}" for n, one in enumerate(known, start=1)),
-            ),
-            passage=as_data(
-                "passage",
-                "\n".join(
-                    f"{n}. {exchange.timestamp:%Y-%m-%d %H:%M} [{weight:.2f}] "
-                    f"{_spoken(exchange, _READ_CHARS)}"
-                    for n, (exchange, weight) in enumerate(
-                        zip(exchanges, weights, strict=True), start=1
-                    )
-                ),
-            ),
+            before=as_data("before", insights),
+            passage=as_data("passage", passage),
         )
 
     def _ask(
@@ -422,15 +414,13 @@ class ReflectionMemory(Conversation):
             ) from error
         with self._turn:
             self._usage += reply.usage
-        return [
-            (
-                Insight(
-                    new_id("insight-"), one.text, one.importance, now, _evidence(one, exchanges)
-                ),
-                [old.id for old in _numbered(one.replaces, known)],
-            )
-            for one in read_insights(reply)
-        ]
+        drawn: list[tuple[Insight, list[str]]] = []
+        for draft in read_insights(reply):
+            evidence = _evidence(draft, exchanges)
+            id = new_id("insight-")
+            insight = Insight(id, draft.text, draft.importance, now, evidence)
+            drawn.append((insight, [old.id for old in _numbered(draft.replaces, known)]))
+        return drawn
 
     def _entry(
         self,
@@ -522,14 +512,19 @@ def _evidence(drawn: Drawn, exchanges: Sequence[Exchange]) -> tuple[Evidence, ..
     words = set(lexemes(drawn.text))
     cited = (
         _numbered(drawn.evidence, exchanges)
-        or [one for one in exchanges if words & set(lexemes(f"{one.query} {one.reply}"))]
-        or [one for one in exchanges if not one.reflected]
+        or [e for e in exchanges if words & set(lexemes(f"{e.query} {e.reply}"))]
+        or [e for e in exchanges if not e.reflected]
         or exchanges
     )
     return tuple(
-        Evidence(one.id, _spoken(one, _EVIDENCE_CHARS), one.timestamp)
-        for one in cited[-MOST_EVIDENCE:]
+        Evidence(exchange.id, _spoken(exchange, _EVIDENCE_CHARS), exchange.timestamp)
+        for exchange in cited[-MOST_EVIDENCE:]
     )
+
+
+def _listed(texts: Iterable[str]) -> str:
+    """Return texts as a numbered list, from 1."""
+    return "\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1))
 
 
 def _numbered(numbers: Iterable[int], items: Sequence[Item]) -> list[Item]:

@@ -58,8 +58,8 @@ class ReflectionStore:
 class BankStore(ReflectionStore):
     """Storage in a bank: entries as a record, insights as observations that recall finds.
 
-    The bank is the truth: an insight that was edited, invalidated or forgotten there is so here
-    too. Their source is the record, and they are deleted when it is forgotten.
+    The bank is authoritative: an insight that was edited, invalidated or forgotten there is so here
+    too. The source of insights is the record, and they are deleted when it is forgotten.
     """
 
     def __init__(self, memory: Hindsight, bank_id: str, session_id: str, made_by: str) -> None:
@@ -113,13 +113,13 @@ class BankStore(ReflectionStore):
     def replace_insights(self, before: Sequence[Insight], after: Sequence[Insight]) -> None:
         """Store new insights, update changed ones and forget those that are gone."""
         if not self._record.exists():
-            return  # forgotten while the model was asked, and with it what it drew
+            return  # deleted while the model was called, and so are the insights from it
         known = {insight.id: insight for insight in before}
         for insight in after:
             if insight.id not in known:
                 self._memory.retain_memory(self._bank_id, self._observation(insight))
             elif insight != known[insight.id]:
-                self._draw_again(known[insight.id], insight)
+                self._update(known[insight.id], insight)
         kept = {insight.id for insight in after}
         if gone := [id for id in known if id not in kept]:
             self._memory.forget(self._bank_id, gone)
@@ -129,15 +129,14 @@ class BankStore(ReflectionStore):
         with contextlib.suppress(BankNotFoundError, DocumentNotFoundError):
             self._memory.forget(self._bank_id, document_id=self._record.document_id)
 
-    def _draw_again(self, old: Insight, new: Insight) -> None:
+    def _update(self, old: Insight, new: Insight) -> None:
         memories = self._memory.memories
         if new.importance != old.importance:
             metadata = {**memories.get(self._bank_id, new.id).metadata, _IMPORTANCE: new.importance}
             memories.update(self._bank_id, new.id, metadata=metadata, reason="drawn again")
-        added = [one for one in new.evidence if one not in old.evidence]
+        added = [self._source(e) for e in new.evidence if e not in old.evidence]
         if added:
-            sources = [self._source(one) for one in added]
-            self._memory.storage.add_sources(self._bank_id, new.id, sources)
+            self._memory.storage.add_sources(self._bank_id, new.id, added)
 
     def _observation(self, insight: Insight) -> Memory:
         return Memory(

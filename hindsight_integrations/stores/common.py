@@ -1,8 +1,8 @@
 """Code shared by all graph stores, so that they refuse, order and rank alike.
 
 Precondition checks of change sets, codecs of times and vectors, cursors, name similarity, and the
-parts of applying a change set that do not depend on the database. Nothing here reads or writes:
-the stores pass in what they have.
+parts of applying a change set that do not depend on the database. None of these reads or writes:
+the stores pass in what they have. The last section is for users of any graph store.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from hindsight_integrations.models import (
     Metadata,
     Precision,
     TimeSpan,
+    every_item,
 )
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.stores.base import (
@@ -74,6 +75,11 @@ SCAN_PAGE = 1000
 # Preconditions
 
 
+def is_unfinished(bank: StoredBank) -> bool:
+    """Return True if an import is filling the bank, or ended before the bank was complete."""
+    return bank.importing is not None and bank.bank.id.startswith(UNFINISHED)
+
+
 def no_bank(bank_id: str) -> BankNotFoundError:
     """Return the error that names a bank which does not exist."""
     return BankNotFoundError(f"no bank {bank_id!r} exists; create it first")
@@ -108,7 +114,7 @@ def check_unchanged(changes: ChangeSet, fingerprints: Mapping[str, str], version
 
 
 def check_records(bank_id: str, records: Mapping[str, bool], stored: Mapping[str, bool]) -> None:
-    """Check that no retained document takes the place of a conversation's record, or the reverse.
+    """Check that no retained document would replace the record of a conversation, or the reverse.
 
     Args:
         bank_id: the bank.
@@ -116,7 +122,7 @@ def check_records(bank_id: str, records: Mapping[str, bool], stored: Mapping[str
         stored: the same of those of them that exist.
 
     Raises:
-        ConflictError: one does.
+        ConflictError: one would.
     """
     for id, is_record in records.items():
         if stored.get(id, is_record) == is_record:
@@ -133,7 +139,7 @@ def check_records(bank_id: str, records: Mapping[str, bool], stored: Mapping[str
 
 
 def check_new(bank_id: str, ids: Sequence[str], taken: Collection[str]) -> None:
-    """Raise `ConflictError` if a new memory exists already, or stands twice in the change set."""
+    """Raise `ConflictError` if a new memory exists already, or is twice in the change set."""
     for id in taken:
         raise ConflictError(f"memory {id!r} exists already in bank {bank_id!r}; replace it")
     if len(set(ids)) < len(ids):
@@ -151,8 +157,8 @@ def check_exists(bank_id: str, ids: Sequence[str], existing: Collection[str]) ->
 def no_staged_vector(bank_id: str, lacking: Sequence[str], embedder_id: str) -> UnstagedError:
     """Return the error for memories that have no staged vector."""
     return UnstagedError(
-        f"{len(lacking)} memories of bank {bank_id!r} have no vector of {embedder_id!r} put "
-        "aside; embed and stage them first",
+        f"{len(lacking)} memories of bank {bank_id!r} have no staged vector of "
+        f"{embedder_id!r}; embed and stage them first",
         memory_ids=lacking,
     )
 
@@ -300,14 +306,6 @@ def metadata_text(metadata: Metadata) -> str:
         ) from error
 
 
-# Answers
-
-
-def is_unfinished(bank: StoredBank) -> bool:
-    """Return True if an import is filling the bank, or ended before the bank was complete."""
-    return bank.importing is not None and bank.bank.id.startswith(UNFINISHED)
-
-
 def expiry_text(expiry: Expiry) -> str:
     """Return the rules of a bank as JSON, times in seconds."""
     default = expiry.default and expiry.default.total_seconds()
@@ -343,6 +341,9 @@ def directives_text(directives: tuple[Directive, ...]) -> str:
 def directives_of(text: str) -> tuple[Directive, ...]:
     """Return the directives that `directives_text` was given."""
     return _DIRECTIVES.validate_json(text)
+
+
+# Answers
 
 
 def in_order(keys: Iterable[str], values: Mapping[str, T]) -> dict[str, T]:
@@ -400,6 +401,21 @@ def neighbours_around(id: str, before: Sequence[str], after: Sequence[str]) -> l
     ]
 
 
+# Lexemes
+
+POSTINGS_READ = 10_000
+"""Postings that a term search reads, of the rarest lexemes first: about 8 ms in SQLite and 30 in
+Neo4j. If these give enough memories, further lexemes are looked up only among these memories."""
+
+COMMON_LEXEMES = 8
+"""Most lexemes, the rarest first, that are looked up among memories already found: each takes about
+a millisecond, and the most common ones have almost no weight."""
+
+RARE_LEXEMES = 200
+"""Most lexemes whose postings were read for common ones to be looked up too. A longer question has
+enough of them, and an index takes a limited number of clauses (Lucene 1,024)."""
+
+
 def lexeme_statistics(
     documents: int, length: int, lexemes: Iterable[str], counts: Mapping[str, int]
 ) -> LexemeStats:
@@ -409,8 +425,11 @@ def lexeme_statistics(
 
 
 def lexeme_counts(memories: Iterable[Sequence[str]]) -> Counter[str]:
-    """Return in how many of the memories each lexeme stands."""
+    """Return the number of memories that contain each lexeme."""
     return Counter(lexeme for lexemes in memories for lexeme in set(lexemes))
+
+
+# Faults and cursors
 
 
 def merge_faults(faults: Iterable[StoreFault]) -> list[StoreFault]:
@@ -500,22 +519,10 @@ def _foreign(cursor: str) -> InvalidInputError:
 # Names of entities
 
 RAREST_TRIGRAMS = 8
-"""Trigrams of a name that a store looks up, the rarest: the others add candidates, not hits."""
-
-POSTINGS_READ = 10_000
-"""Memories that a term search reads, those of the rarest lexemes first: about 8 ms in SQLite and 30
-in Neo4j. If these found enough, it looks for the other lexemes among what they found."""
-
-COMMON_LEXEMES = 8
-"""Most lexemes, the rarest, that are looked for so: each takes about a millisecond, and the most
-common ones weigh next to nothing."""
-
-RARE_LEXEMES = 200
-"""Most lexemes read, up to which the others are looked for in what these found. A longer question
-has words enough, and an index takes only so many at once (Lucene 1,024)."""
+"""Trigrams of a name that a store looks up, the rarest; others add candidates but no results."""
 
 COMMON_NAMES = 500
-"""Names that a store reads per trigram or word: one that more names share tells little."""
+"""Names that a store reads per trigram or word; one shared by more names narrows nothing."""
 
 
 def trigrams(norm: str) -> frozenset[str]:
@@ -525,20 +532,17 @@ def trigrams(norm: str) -> frozenset[str]:
 
 
 def grams_of(norm: str) -> list[str]:
-    """Return the sorted keys under which a name is found if it is spelt otherwise.
-
-    Its trigrams, and its words as "=word".
-    """
+    """Return the sorted keys that find a name in another spelling: its trigrams, and "=word"."""
     return sorted(trigrams(norm).union(f"={word}" for word in norm.split()))
 
 
-def name_similarity(one: str, other: str) -> float:
-    """Return from 0 to 100 how alike two normalised names are, in edits and in shared words.
+def name_similarity(first: str, second: str) -> float:
+    """Return the similarity of two normalised names, 0 to 100, by edits and by shared words.
 
     The mean of rapidfuzz's `ratio`, which a shared first name alone does not satisfy, and its
     `token_set_ratio`, which "Alice" and "Alice Smith" satisfy fully.
     """
-    return (fuzz.ratio(one, other) + fuzz.token_set_ratio(one, other)) / 2
+    return (fuzz.ratio(first, second) + fuzz.token_set_ratio(first, second)) / 2
 
 
 def names_sharing(norm: str, sharing: Mapping[str, Collection[K]]) -> set[K]:
@@ -564,17 +568,17 @@ def most_similar(norm: str, names: Iterable[tuple[str, str]], limit: int) -> lis
         limit: most ids.
     """
     best: defaultdict[str, float] = defaultdict(float)
-    for id, other in names:
-        best[id] = max(best[id], name_similarity(norm, other))
+    for id, name in names:
+        best[id] = max(best[id], name_similarity(norm, name))
     return heapq.nsmallest(max(limit, 0), best, key=lambda id: (-best[id], id))
 
 
 def spellings(names: Iterable[str]) -> dict[str, str]:
     """Return normalised names to their first spelling, in order."""
-    found: dict[str, str] = {}
+    first: dict[str, str] = {}
     for name in names:
-        found.setdefault(entity_norm(name), name)
-    return found
+        first.setdefault(entity_norm(name), name)
+    return first
 
 
 # Applying a change set
@@ -663,10 +667,6 @@ def read_one(graph: GraphStore, bank_id: str, kind: Kind[T], key: str, default: 
 
 def every_memory(graph: GraphStore, bank_id: str, filter: MemoryFilter) -> Iterator[Memory]:
     """Iterate over the memories of a bank that pass the filter, in storing order."""
-    cursor: str | None = None
-    while True:
-        page = graph.list_memories(bank_id, filter, limit=MAX_PAGE, cursor=cursor)
-        yield from page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return
+    return every_item(
+        lambda cursor: graph.list_memories(bank_id, filter, limit=MAX_PAGE, cursor=cursor)
+    )

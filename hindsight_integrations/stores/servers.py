@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import TypedDict, cast
 
 from hindsight_integrations.settings import variable
-from hindsight_integrations.stores import sync
+from hindsight_integrations.stores import folder_index
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
 from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.folder import Folder
@@ -45,14 +45,14 @@ def open_stores(
         store = graph_at(graph)
     else:
         if graph is None and folder:
-            sync.check_graph_file(folder)
+            folder_index.check_graph_file(folder)
         at = folder.graph_path if folder else None
         store = graph or SqliteGraph(at, durable=durable)
     if graph is None or isinstance(graph, str):
         opened.callback(store.close)
     index: VectorIndex
     if vectors is None:
-        index = sync.open_index(folder, store) if folder else ChromaVectors.in_memory()
+        index = folder_index.open_index(folder, store) if folder else ChromaVectors.in_memory()
     else:
         index = vectors_at(vectors, store) if isinstance(vectors, str) else vectors
     if vectors is None or isinstance(vectors, str):

@@ -11,24 +11,20 @@ is queued by the graph, in a transaction that decides by what is stored then.
 from __future__ import annotations
 
 import logging
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 
 from hindsight_integrations.errors import (
     BankNotFoundError,
-    StoreCorruptError,
     StoreError,
     StoreUnavailableError,
 )
-from hindsight_integrations.models import utc_now
 from hindsight_integrations.stores.base import (
     MEMORY_ID,
     NO_LIMIT,
@@ -42,15 +38,8 @@ from hindsight_integrations.stores.base import (
     VectorIndex,
     VectorOperation,
 )
-from hindsight_integrations.stores.chroma.files import holds_index, was_used
-from hindsight_integrations.stores.chroma.index import ChromaVectors
-from hindsight_integrations.stores.chroma.probe import is_sound
-from hindsight_integrations.stores.folder import Folder
 
 log = logging.getLogger("hindsight_integrations")
-
-ROOM = 16 << 20
-"""Bytes that must be free to make an index again, besides the size of the damaged one."""
 
 REQUEUED_AT_ONCE = 5_000
 """Vectors queued in one transaction."""
@@ -220,7 +209,7 @@ def _requeue_undone(
         overtaken: tickets of it that were no longer queued when it was done.
     """
     written = [id for ticket in overtaken if (id := work.tickets[ticket])]
-    bank_id = next((bank.bank.id for bank in _banks(graph) if bank.key == key), None)
+    bank_id = next((bank.bank.id for bank in vector_owners(graph) if bank.key == key), None)
     try:
         if bank_id is None:
             raise BankNotFoundError(key)
@@ -237,15 +226,13 @@ def _requeue_undone(
 
 
 def mend(graph: GraphStore, index: VectorIndex) -> int:
-    """Queue what the index lacks, or has and should not; return the number of vectors.
+    """Queue vectors that the index lacks, and those it should not have; return their number.
 
-    Processes that ended while they wrote may have left such. The vectors themselves are not
-    looked up; see `examine`.
+    Processes that were killed while writing leave such differences. The vectors themselves are
+    not looked up; see `examine`.
     """
     differences = compare(graph, index, lookups=0)
-    if differences and _banks(graph):
-        for difference in differences:
-            _repair(difference, graph, index)
+    _repair_all(differences, graph, index)
     return sum(difference.count for difference in differences)
 
 
@@ -261,13 +248,15 @@ def compare(graph: GraphStore, index: VectorIndex, *, lookups: int = LOOKUPS) ->
         lookups: vectors to look up in the index, shared out among the banks; 0 for ids only.
     """
     keys = index.keys()
-    banks = _banks(graph)
+    banks = vector_owners(graph)
     if lookups:
         lookups = max(LOOKUPS_A_BANK, lookups // max(1, len(banks)))
-    suspected = [each for bank in banks for each in _compare_bank(graph, index, bank, lookups)]
+    suspects: list[Divergence] = []
+    for bank in banks:
+        suspects += _compare_bank(graph, index, bank, lookups)
     strays = keys - {bank.key for bank in banks}
-    suspected += [Divergence(DivergenceKind.STRAY, key) for key in sorted(strays)]
-    return _confirmed(suspected, graph, index) if suspected else []
+    suspects += [Divergence(DivergenceKind.STRAY, key) for key in sorted(strays)]
+    return _confirmed(suspects, graph, index) if suspects else []
 
 
 def examine(
@@ -298,37 +287,42 @@ def examine(
     differences = compare(graph, index)
     if not differences:
         return faults
-    for difference in differences:
-        if _banks(graph):
-            _repair(difference, graph, index)
+    _repair_all(differences, graph, index)
     catch_up()
-    left = compare(graph, index)
+    remaining = compare(graph, index)
     return faults + [
-        _fault(one, repaired=not any(one.overlaps(other) for other in left)) for one in differences
+        _fault(difference, repaired=not any(map(difference.overlaps, remaining)))
+        for difference in differences
     ]
 
 
-def empty(index: VectorIndex) -> None:
-    """Remove all vectors: what they were when the graph last used the index is no longer so."""
+def vector_owners(graph: GraphStore) -> list[StoredBank]:
+    """Return all banks that own vectors, also those that are being imported.
+
+    These are read first: an import that ends meanwhile is then found twice, not missed.
+    """
+    banks = (*graph.list_banks(importing=True), *graph.list_banks())
+    return list({bank.key: bank for bank in banks}.values())
+
+
+def drop_all(index: VectorIndex) -> None:
+    """Remove all vectors, for a graph that has used another index in the meantime."""
     for key in sorted(index.keys()):
         index.drop(key)
 
 
-def lacking(graph: GraphStore, index: VectorIndex, *, at_all: bool = False) -> list[str]:
-    """Return the ids of all banks of which the index has no vectors; with `at_all`, of all banks.
-
-    The index may be new, or have lost its disk.
-    """
-    held = set() if at_all else index.keys()
-    return [bank.bank.id for bank in _banks(graph) if bank.key not in held]
+def banks_without_vectors(graph: GraphStore, index: VectorIndex) -> list[str]:
+    """Return the ids of the banks of which the index has no vectors; it may be a new one."""
+    known = index.keys()
+    return [bank.bank.id for bank in vector_owners(graph) if bank.key not in known]
 
 
-def fill(
+def requeue_banks(
     graph: GraphStore, bank_ids: Iterable[str], proceed: Callable[[], bool] = lambda: True
 ) -> int:
-    """Queue the vectors of these banks, a page as long as `proceed` says so; return their number.
+    """Queue the vectors of these banks, in pages while `proceed` returns True; return their number.
 
-    What is left out, `mend` finds.
+    Pages that are left out are found by `mend`.
     """
     queued = 0
     for bank_id in bank_ids:
@@ -357,49 +351,6 @@ def _requeue(
         queued += len(page)
         log.info("%d vectors of bank %r are queued for the vector index", queued, bank_id)
     return queued
-
-
-def open_index(folder: Folder, graph: GraphStore) -> ChromaVectors:
-    """Open the folder's vector index, an empty one if it is missing or damaged.
-
-    For an empty one, all vectors of the graph are queued, to be written by the next `flush`.
-    Damaged files are renamed to `chroma.damaged-<time>`, until the new index is found sound.
-
-    Raises:
-        StoreCorruptError: the index has vectors, and the graph has none of their banks.
-        StoreUnavailableError: the folder cannot be read or written, or its disk has no room for
-            an index to be made again.
-    """
-    path = folder.vectors_path
-    if is_sound(path):
-        try:
-            index = ChromaVectors.in_folder(path)
-        except StoreCorruptError as error:
-            log.warning("%s", error)
-        else:
-            try:
-                _check_same_memory(folder, graph, index)
-                _remove_put_aside(path, graph)
-            except BaseException:
-                index.close()
-                raise
-            return index
-    _check_room(path)
-    queued = sum(requeue_all(graph, bank.bank.id) for bank in _banks(graph))
-    if path.exists():
-        _put_aside(path)
-    if queued:
-        log.warning("the vector index is being rebuilt from the graph: %d vectors", queued)
-    return ChromaVectors.in_folder(path)
-
-
-def _banks(graph: GraphStore) -> list[StoredBank]:
-    """Return all banks that own vectors, also those that are being imported.
-
-    These are read first: an import that ends meanwhile is then found twice, not missed.
-    """
-    found = (*graph.list_banks(importing=True), *graph.list_banks())
-    return list({bank.key: bank for bank in found}.values())
 
 
 def _by_key(queue: Iterable[PendingVector]) -> dict[str, _Work]:
@@ -454,34 +405,33 @@ def _divergences(
 
 
 def _confirmed(
-    suspected: Iterable[Divergence], graph: GraphStore, index: VectorIndex
+    suspects: Iterable[Divergence], graph: GraphStore, index: VectorIndex
 ) -> list[Divergence]:
-    """Return what of the suspected still differs, though no work is queued for it.
+    """Return what of the suspects still differs, though no work is queued for it.
 
     Read in this order: the queue, the index, the graph. Of what is not queued all work is done, so
     the index holds its effect, and whatever is written after that shows in the graph.
     """
     queued = {(item.bank_key, item.memory_id) for item in graph.pending_vectors(NO_LIMIT)}
     dropped = {key for key, memory_id in queued if not memory_id}
-    found: list[Divergence] = []
     strays: list[Divergence] = []
     by_bank: dict[tuple[str, str], dict[DivergenceKind, list[str]]] = {}
-    for one in suspected:
-        if one.bank_id is None:
-            strays.append(one)
+    for suspect in suspects:
+        key, bank_id = suspect.bank_key, suspect.bank_id
+        if bank_id is None:
+            strays.append(suspect)
         else:
-            ids = [id for id in one.ids if (one.bank_key, id) not in queued]
-            by_bank.setdefault((one.bank_key, one.bank_id), {})[one.kind] = ids
+            ids = [id for id in suspect.ids if (key, id) not in queued]
+            by_bank.setdefault((key, bank_id), {})[suspect.kind] = ids
+    differing: list[Divergence] = []
     for (key, bank_id), ids_of in by_bank.items():
-        try:
-            found += _still(ids_of, key, bank_id, graph, index)
-        except BankNotFoundError:  # deleted meanwhile, and its vectors with it
-            continue
+        with suppress(BankNotFoundError):  # deleted meanwhile, and its vectors with it
+            differing += _still(ids_of, key, bank_id, graph, index)
     keys = index.keys() if strays else set()
-    banks = {bank.key: bank.bank.id for bank in _banks(graph)}
-    found = [one for one in found if banks.get(one.bank_key) == one.bank_id]
-    lost = (keys - dropped).difference(banks)
-    return found + [one for one in strays if one.bank_key in lost]
+    owners = {bank.key: bank.bank.id for bank in vector_owners(graph)}
+    differing = [each for each in differing if owners.get(each.bank_key) == each.bank_id]
+    lost = (keys - dropped).difference(owners)
+    return differing + [stray for stray in strays if stray.bank_key in lost]
 
 
 def _still(
@@ -491,7 +441,7 @@ def _still(
     graph: GraphStore,
     index: VectorIndex,
 ) -> list[Divergence]:
-    """Return what of the suspected memories of a bank differs now."""
+    """Return what of the suspects of a bank differs now."""
     held = index.ids(key)
     stored = set(graph.scan(bank_id, MEMORY_ID))
     # A search for one neighbour may miss it among many that are nearly alike; a wide one does
@@ -524,6 +474,16 @@ def _unfound(index: VectorIndex, key: str, vectors: Mapping[str, Vector], limit:
     ]
 
 
+def _repair_all(differences: Iterable[Divergence], graph: GraphStore, index: VectorIndex) -> None:
+    """Queue what repairs the differences, as long as the graph has any bank.
+
+    A graph without banks may have been lost itself; then the index is the last trace of it.
+    """
+    for difference in differences:
+        if vector_owners(graph):
+            _repair(difference, graph, index)
+
+
 def _repair(difference: Divergence, graph: GraphStore, index: VectorIndex) -> None:
     """Queue what repairs a difference; the key of a stray is never used again, so it may go."""
     try:
@@ -545,87 +505,5 @@ def _repair(difference: Divergence, graph: GraphStore, index: VectorIndex) -> No
 def _fault(difference: Divergence, *, repaired: bool) -> StoreFault:
     problem = str(difference)
     if difference.kind is DivergenceKind.STRAY and not repaired:
-        problem += "; kept because the graph has no bank at all, so its content may be lost"
+        problem += "; kept, since a graph without any bank may have lost its content"
     return StoreFault("vector index", problem, difference.count, repaired)
-
-
-def check_graph_file(folder: Folder) -> None:
-    """Check that the graph's file is not missing or empty beside what is left of a memory.
-
-    That is an index that was used, or a write-ahead log: SQLite would delete the log of a file
-    that is empty. To be called before SQLite opens the file.
-
-    Raises:
-        StoreCorruptError: it is.
-    """
-    path, log_path = folder.graph_path, folder.log_paths[0]
-    # The log first: another process that makes the memory writes the file before its log.
-    has_log = _is_filled(log_path)
-    if _is_filled(path):
-        return
-    state = "empty" if path.exists() else "missing"
-    if has_log:
-        raise StoreCorruptError(
-            f"the folder {str(folder.path)!r} has {log_path.name}, a part of a memory, but its "
-            f"file {path.name} is {state}: the memories themselves are missing. Put that file "
-            "back beside it if it was moved; else restore a backup into another folder "
-            "(hindsight-memory restore), or import an export; to start with an empty memory, "
-            f"delete {str(log_path)!r} and {str(folder.vectors_path)!r} first, or open another "
-            "folder"
-        )
-    if was_used(folder.vectors_path):
-        raise StoreCorruptError(_lost_graph(folder, f"its file {path.name} is {state}"))
-
-
-def _is_filled(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
-
-
-def _check_same_memory(folder: Folder, graph: GraphStore, index: VectorIndex) -> None:
-    """Check that a graph without any bank is not opened beside the index of another."""
-    if not _banks(graph) and not graph.pending_vectors(1) and index.keys():
-        raise StoreCorruptError(_lost_graph(folder, f"its file {folder.GRAPH} contains no bank"))
-
-
-def _lost_graph(folder: Folder, state: str) -> str:
-    return (
-        f"the folder {str(folder.path)!r} has the vector index of a memory, but {state}: the "
-        "memories themselves are missing. Restore a backup into another folder (hindsight-memory "
-        "restore), or import an export; to start with an empty memory, delete "
-        f"{str(folder.vectors_path)!r} first, or open another folder"
-    )
-
-
-def _check_room(path: Path) -> None:
-    """Check that the disk has room to make the index again; else it was perhaps never damaged."""
-    if not holds_index(path):
-        return
-    needed = ROOM + sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    free = shutil.disk_usage(path).free
-    if free < needed:
-        raise StoreUnavailableError(
-            f"the vector index {str(path)!r} cannot be loaded, and rebuilding it needs "
-            f"{needed / 1e6:.0f} MB, but only {free / 1e6:.0f} MB are free on its disk; "
-            "free some space. Nothing was changed"
-        )
-
-
-def _remove_put_aside(path: Path, graph: GraphStore) -> None:
-    """Delete damaged indexes that were put aside, once all of the graph is in the new one."""
-    aside = sorted(path.parent.glob(f"{path.name}.damaged-*"))
-    if aside and not graph.pending_vectors(1):
-        for each in aside:
-            shutil.rmtree(each, ignore_errors=True)
-        log.info("%d damaged vector indexes were deleted; the new one is sound", len(aside))
-
-
-def _put_aside(path: Path) -> None:
-    aside = path.with_name(f"{path.name}.damaged-{utc_now():%Y%m%dT%H%M%S%f}")
-    try:
-        path.rename(aside)
-    except OSError as error:
-        raise StoreUnavailableError(
-            f"the damaged vector index {str(path)!r} cannot be renamed: {error}; delete it, "
-            "and it is rebuilt from the graph"
-        ) from error
-    log.warning("the damaged vector index was moved to %s until the new one is sound", aside)

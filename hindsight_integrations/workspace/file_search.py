@@ -1,4 +1,4 @@
-"""Ranked text search of the notes themselves, for when the store is away."""
+"""Ranked text search of the notes themselves, for use while the store is unavailable."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class FileSearch:
     def search(self, query: str, most: int, min_score: float) -> list[SearchHit]:
         """Return the sections that share words with a query, best first.
 
-        The score is the BM25 score as a share of what a section could reach that repeats every
-        word of the query without end: 0 for no word, and below 1.
+        The score is the BM25 score as a share of its upper bound, which a section approaches that
+        repeats every word of the query: from 0, for no word, to below 1.
         """
         sections = [*self._sections()]
         wanted = lexemes(query)
@@ -48,20 +48,20 @@ class FileSearch:
         scores = bm25(asked, frequency, len(sections), float(asked.lengths.mean())) / best
         ranked = sorted(range(len(sections)), key=lambda row: -scores[row])
         return [
-            SearchHit(each.text, each.path, each.start, each.end, score, source="files")
-            for each, score in ((sections[row], float(scores[row])) for row in ranked[:most])
+            SearchHit(section.text, section.path, section.start, section.end, score, source="files")
+            for section, score in ((sections[row], float(scores[row])) for row in ranked[:most])
             if score > 0 and score >= min_score
         ]
 
     def _sections(self) -> Iterator[_Section]:
         """Yield the sections of all notes; only those of changed notes are cut again."""
-        before, self._cut = self._cut, {}
+        known_sections, self._cut = self._cut, {}
         for path in self._folder.paths():
             try:
                 text = self._folder.read(path).text
             except (NotFoundError, InvalidInputError):
                 continue  # no text, or gone: a sync reports it
-            known = before.get(path)
+            known = known_sections.get(path)
             self._cut[path] = known if known and known[0] == text else (text, [*_cut(path, text)])
             yield from self._cut[path][1]
 

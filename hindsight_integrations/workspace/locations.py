@@ -1,4 +1,4 @@
-"""The lines of a note that a memory stands in, however the white space around it changed."""
+"""The lines of a note that contain a memory, whatever the white space between its words."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import NamedTuple
 
-UNMISTAKABLE = 8
-"""Words from which a text counts as found within a line; a shorter one has to fill its lines."""
+SHORT = 8
+"""Most words of a text that counts as found only if it fills its lines; a longer one may be a part
+of a line."""
 
 
 class Lines(NamedTuple):
@@ -40,17 +41,17 @@ class LineIndex:
 
         Args:
             text: what is looked for.
-            chunk: the chunk it is from; the words of a memory may be others, of a model.
-            chunks: all chunks of the note, in order: of several places that say the same, the one
-                in order counts.
+            chunk: the chunk it is from; a memory that a model worded is not in it verbatim.
+            chunks: all chunks of the note, in order, to choose among several places with the same
+                words.
         """
         after = 0
-        for each in chunks:
-            span = self._find(each, after)
-            if each == chunk:
-                inner = span and (self._find(text, span.start, span.end, inside=True) or span)
-                if inner:
-                    return self._range(inner)
+        for candidate in chunks:
+            span = self._find(candidate, after)
+            if candidate == chunk:
+                if span is not None:
+                    inner = self._find(text, span.start, span.end, inside=True)
+                    return self._range(inner or span)
                 break
             after = span.end if span else after
         found = self._find(text, 0)
@@ -70,7 +71,7 @@ class LineIndex:
             last = bisect_right(self._starts, offset + len(needle) - 1) - 1
             span = _Span(first, last + 1)
             whole = self._joined[self._starts[first] : self._starts[last + 1] - 1] == needle
-            if inside or needle.count(" ") >= UNMISTAKABLE or (whole and self._fills_lines(span)):
+            if inside or needle.count(" ") >= SHORT or (whole and self._fills_lines(span)):
                 return span
             offset = self._joined.find(needle, offset + 1, stop)
         return None

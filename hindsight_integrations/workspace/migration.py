@@ -12,7 +12,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.conclusions import Observation
 from hindsight_integrations.errors import InvalidInputError, NotFoundError, StoreUnavailableError
-from hindsight_integrations.models import Entity, Memory, as_datetime, utc_now
+from hindsight_integrations.models import Entity, Memory, as_datetime, every_item, utc_now
 from hindsight_integrations.nlp import tokens
 from hindsight_integrations.results import Reflection
 from hindsight_integrations.retain.file_dates import file_date
@@ -232,13 +232,8 @@ class Migration:
 
     def _memories(self) -> Iterator[Memory]:
         memory, bank = self._workspace.memory, self._workspace.bank_id
-        cursor: str | None = None
-        while True:
-            page = memory.memories.list(bank, limit=1000, cursor=cursor)
-            yield from (one for one in page.items if one.type != "observation")
-            cursor = page.next_cursor
-            if cursor is None:
-                return
+        stored = every_item(lambda cursor: memory.memories.list(bank, limit=1000, cursor=cursor))
+        return (one for one in stored if one.type != "observation")
 
     aplan = async_variant(plan)
     arun = async_variant(run)

@@ -1,7 +1,7 @@
 """The record of which notes of a root were retained, so that deleted ones can be recognised.
 
-It lies in the root itself, in a hidden folder: a folder that is not the workspace, or one that is
-not mounted, has no record, and nothing is deleted because of it.
+It is in a hidden folder of the root: another folder, or a root that is not mounted, has no record,
+so no note counts as deleted there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Records: TypeAlias = dict[str, dict[str, list[str | None]]]
 
 
 class Entry(NamedTuple):
-    """State of a note: hash of the text that was handed over, and the operation it waits as."""
+    """State of a note: hash of the text that was retained, and its operation while it is queued."""
 
     digest: str = ""
     operation: str | None = None
@@ -35,8 +35,8 @@ class Entry(NamedTuple):
 class Registry:
     """The notes retained from a root, by bank. Its methods are called with the lock held.
 
-    A bank is told by its id and when it was made: another store has a bank of that name too.
-    While the store is away, and the bank cannot be asked, it is the latest of its id.
+    A bank is identified by its id and creation time, since another store may have a bank of the
+    same id. While the store is unavailable, the latest recorded bank of the id is meant.
     """
 
     def __init__(self, root: Path) -> None:
@@ -45,7 +45,7 @@ class Registry:
 
     @property
     def queue(self) -> Path:
-        """The file of the retains that wait; its folder is made.
+        """The file of queued retains; its folder is created.
 
         Raises:
             StoreUnavailableError: the root cannot be written to.
@@ -55,7 +55,7 @@ class Registry:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold off other threads and processes that retain from this root.
+        """Lock out other threads and processes that retain from this root.
 
         Raises:
             StoreUnavailableError: the root cannot be written to.
@@ -76,7 +76,7 @@ class Registry:
 
         Args:
             bank_id: its id.
-            bank: the bank, or None if it cannot be asked.
+            bank: the bank, or None if the store is unavailable.
         """
         records = self._read()
         unknown = {} if bank is None else records.get(_key(bank_id, None), {})

@@ -1,4 +1,4 @@
-"""Carry the notes of a folder over to a bank, or to a queue on disk while its store is away."""
+"""Sync the notes of a folder to a bank, or to a queue on disk while its store is unavailable."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _DELETED_LATER = "deleted once the store is back"
 class NoteSync:
     """Syncs of one folder with one bank.
 
-    Retains go through the queue of `durable`, so that one that was begun is finished. Deletions
-    do not queue: they follow from the record of the notes, when the queue is empty.
+    Retains go through the queue of `durable`, so that none is lost. Deletions are not queued: they
+    follow from the registry, and are made when the queue is empty.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class NoteSync:
         self._bank_id = bank_id
 
     def run(self, wanted: Iterable[str] | None) -> Iterator[SyncEvent]:
-        """Carry over these paths, or all, and yield an event for each note."""
+        """Sync these paths, or all, and yield an event for each note."""
         given = None
         if wanted is not None:
             paths = validation.items("paths", wanted, "a list of paths")
@@ -54,15 +54,15 @@ class NoteSync:
             bank = self._bank()
             entries = self._registry.entries(self._bank_id, bank)
             present = set(self._present(given))
-            gone = sorted(path for path in entries.keys() - present if _covered(path, given))
+            deleted = sorted(path for path in entries.keys() - present if _covered(path, given))
             # Recorded before it is retained: a note deleted after a crash in between is known.
             recorded = {**dict.fromkeys(present, Entry()), **entries}
             self._registry.replace(self._bank_id, bank, recorded)
             try:
-                for path in gone:
+                for path in deleted:
                     yield self._delete(path, bank, entries)
                 for path in sorted(present):
-                    event = self._carry(path, bank, entries)
+                    event = self._sync_note(path, bank, entries)
                     if event is not None:
                         yield event
             finally:
@@ -121,8 +121,10 @@ class NoteSync:
         del entries[path]
         return SyncEvent(Action.DELETED, path, removed=len(removed))
 
-    def _carry(self, path: str, bank: Bank | None, entries: dict[str, Entry]) -> SyncEvent | None:
-        """Carry one note over; return None if it is blank or gone, and was never retained."""
+    def _sync_note(
+        self, path: str, bank: Bank | None, entries: dict[str, Entry]
+    ) -> SyncEvent | None:
+        """Sync one note; return None if it is blank or deleted, and was never retained."""
         try:
             note = self._folder.read(path)
         except NotFoundError:
@@ -179,11 +181,12 @@ def _event(path: str, result: RetainResult) -> SyncEvent:
     if result.failed:
         error = result.failed[0].error
         return SyncEvent(Action.FAILED, path, detail=str(error), error=error)
-    same = bool(result.skipped) and all(s.reason is SkipReason.UNCHANGED for s in result.skipped)
-    unchanged = same and not result.stored and not result.removed
-    action = Action.UNCHANGED if unchanged else Action.RETAINED
+    reasons = {skipped.reason for skipped in result.skipped}
+    is_unchanged = reasons == {SkipReason.UNCHANGED} and not result.stored and not result.removed
+    action = Action.UNCHANGED if is_unchanged else Action.RETAINED
     return SyncEvent(action, path, len(result.stored), len(result.removed))
 
 
 def _covered(path: str, given: Sequence[str] | None) -> bool:
-    return given is None or any(path == each or path.startswith(f"{each}/") for each in given)
+    """Return True if a note is one of the paths given, or below one of them."""
+    return given is None or any(path == top or path.startswith(f"{top}/") for top in given)

@@ -11,15 +11,14 @@ from typing import Any
 from hindsight_integrations.errors import MissingExtraError
 
 LOOK_MS = 200
-"""Milliseconds between two looks at what is due."""
-
+"""Milliseconds between two checks for due paths."""
 
 AGAIN = 1.0
-"""Seconds after which what failed or waits is looked at again, at least."""
+"""Least seconds after which a path that failed or waits is tried again."""
 
 
 class Debouncer:
-    """Paths that were written to, each due when it was left alone for `delay` seconds.
+    """Paths that were written to, each due once it has not been written to for `delay` seconds.
 
     Args:
         delay: seconds.
@@ -32,7 +31,7 @@ class Debouncer:
         self._due: dict[str, float] = {}
 
     def note(self, paths: Iterable[str], at_least: float = 0.0) -> None:
-        """Begin the wait of these paths, or begin it again."""
+        """Start, or restart, the wait of these paths."""
         due = self._clock() + max(self._delay, at_least)
         self._due.update(dict.fromkeys(paths, due))
 

@@ -103,8 +103,9 @@ class Workspace(ContextManaged):
         self._bank_id = validation.bank_id(bank_id)
         chosen = NoteRules() if rules is None else validation.instance("rules", rules, NoteRules)
         self._folder = NoteFolder(root, chosen)
-        given = None if max_tokens is None else validation.positive("max_tokens", max_tokens)
-        self._max_tokens = given
+        self._max_tokens = max_tokens
+        if max_tokens is not None:
+            validation.positive("max_tokens", max_tokens)
         self._budget = BUDGETS[validation.choice("recall_budget", recall_budget, BUDGETS)]
         self._debounce = validation.not_negative("retain_debounce_ms", retain_debounce_ms) / 1000
         self._fallback = validation.flag("fallback_to_local", fallback_to_local)
@@ -330,11 +331,19 @@ class Workspace(ContextManaged):
             away = True
             hits = self.search_files(query, max_results, min_score)
         if self._shadow:
-            between = time.perf_counter()
-            others = self.search_files(query, max_results, min_score)
-            took = time.perf_counter() - between, between - started
-            found = tuple(others), tuple(hits)
-            self.shadow_log.add(ShadowEntry(utc_now(), self._session, query, *found, *took, away))
+            searched = time.perf_counter()
+            files = self.search_files(query, max_results, min_score)
+            entry = ShadowEntry(
+                at=utc_now(),
+                session=self._session,
+                query=query,
+                files=tuple(files),
+                memory=tuple(hits),
+                files_seconds=time.perf_counter() - searched,
+                memory_seconds=searched - started,
+                away=away,
+            )
+            self.shadow_log.add(entry)
         return hits
 
     def search_memory(
@@ -402,10 +411,10 @@ class Workspace(ContextManaged):
         if isinstance(path, str) and path.startswith(FACT):
             memory = self._reached().memories.get(self._bank_id, path.rpartition("/")[2])
             return Excerpt(memory.text, _uri(memory), 0, 0)
-        every = self._folder.read(path).text.removesuffix("\n").split("\n")
-        chosen = every[first - 1 : None if count is None else first - 1 + count]
+        all_lines = self._folder.read(path).text.removesuffix("\n").split("\n")
+        chosen = all_lines[first - 1 : None if count is None else first - 1 + count]
         if not chosen:
-            raise NotFoundError(f"{path} has {len(every)} lines, so none from line {first} on")
+            raise NotFoundError(f"{path} has {len(all_lines)} lines, so none from line {first} on")
         return Excerpt("\n".join(chosen), path, first, first - 1 + len(chosen))
 
     def _reached(self) -> Hindsight:
@@ -428,7 +437,7 @@ class Workspace(ContextManaged):
         except BankNotFoundError:
             return []
         finder = _Finder(memory, self._bank_id, self._folder)
-        return [_hit(one, finder.locate(one.memory)) for one in islice(found, most)]
+        return [_hit(item, finder.locate(item.memory)) for item in islice(found, most)]
 
     def _away(self) -> tuple[PartHealth, ...]:
         state = self._durable.state()
@@ -450,7 +459,7 @@ class Workspace(ContextManaged):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Watch:
-    """A watch that runs: what stops it, its thread, and what is set once it has ended."""
+    """A running watch: the event that stops it, its thread, and the event set when it has ended."""
 
     stop: threading.Event
     thread: threading.Thread

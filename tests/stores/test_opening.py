@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hindsight_integrations import Hindsight, Settings, StoreCorruptError, StoreUnavailableError
-from hindsight_integrations.stores import sync
+from hindsight_integrations.stores import folder_index, sync
 from hindsight_integrations.stores.chroma import probe
 from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.folder import Folder
@@ -25,7 +25,7 @@ QUIET = Settings(consolidate=False)
 def made(folder: Path) -> Path:
     with Folder.open(folder) as owned:
         graph = SqliteGraph(owned.graph_path)
-        index = sync.open_index(owned, graph)
+        index = folder_index.open_index(owned, graph)
         fill(graph, "b", 20)
         sync.flush(graph, index)
         index.close()

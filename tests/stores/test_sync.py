@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hindsight_integrations.errors import StoreError, StoreUnavailableError
 from hindsight_integrations.models import Bank, Memory
 from hindsight_integrations.normalization import text_fingerprint
-from hindsight_integrations.stores import sync
+from hindsight_integrations.stores import folder_index, sync
 from hindsight_integrations.stores.base import (
     ChangeSet,
     EmbedderIdentity,
@@ -244,7 +244,7 @@ def make(path: Path) -> str:
     """A folder with a bank big enough for an index of its own on the disk, and a small one."""
     with Folder.open(path) as folder:
         graph = SqliteGraph(folder.graph_path)
-        index = sync.open_index(folder, graph)
+        index = folder_index.open_index(folder, graph)
         key = fill(graph, "b", COUNT)
         fill(graph, "small", 20)
         sync.flush(graph, index)
@@ -268,7 +268,7 @@ def reopened(path: Path) -> tuple[int, list[sync.Divergence]]:
     """Vectors that had to be written again at opening, and what is wrong after it."""
     with Folder.open(path) as folder:
         graph = SqliteGraph(folder.graph_path)
-        index = sync.open_index(folder, graph)
+        index = folder_index.open_index(folder, graph)
         written = sync.flush(graph, index).upserted
         differences = sync.compare(graph, index)
         index.close()
@@ -375,7 +375,7 @@ def test_files_that_cannot_be_tried_count_as_damaged(
 
 KILLED = """
 import os, sys
-from hindsight_integrations.stores import sync
+from hindsight_integrations.stores import folder_index, sync
 from hindsight_integrations.stores.folder import Folder
 from hindsight_integrations.stores.base import ChangeSet
 from hindsight_integrations.stores.sqlite import SqliteGraph
@@ -383,7 +383,7 @@ from tests.stores.test_sync import records
 
 folder = Folder.open(sys.argv[1])
 graph = SqliteGraph(folder.graph_path)
-index = sync.open_index(folder, graph)
+index = folder_index.open_index(folder, graph)
 for start in range(2000, 2100, 20):
     graph.apply(ChangeSet("b", memories=records("b", 20, start=start)))
     if start != 2080:
@@ -405,11 +405,11 @@ def test_a_rebuild_cut_short_before_the_first_flush_is_done_at_the_next_start(co
     garbage("chroma.sqlite3")(copy)
     code = (
         "import os, sys\n"
-        "from hindsight_integrations.stores import sync\n"
+        "from hindsight_integrations.stores import folder_index\n"
         "from hindsight_integrations.stores.folder import Folder\n"
         "from hindsight_integrations.stores.sqlite import SqliteGraph\n"
         "folder = Folder.open(sys.argv[1])\n"
-        "sync.open_index(folder, SqliteGraph(folder.graph_path))\n"
+        "folder_index.open_index(folder, SqliteGraph(folder.graph_path))\n"
         "os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", code, str(copy)]).returncode == 9

@@ -79,10 +79,10 @@ def changed_config(
     if mission is not None and not isinstance(mission, str):
         raise InvalidInputError(f"reflect_mission is {mission!r:.80}; give the mission as text")
     changed = {trait: given.get(f"disposition_{trait}") for trait in TRAITS}
-    return mission, _changed(bank.disposition, changed)
+    return mission, _with_traits(bank.disposition, changed)
 
 
-def _changed(old: Disposition, traits: Mapping[str, Any]) -> Disposition:
+def _with_traits(old: Disposition, traits: Mapping[str, Any]) -> Disposition:
     """Return a disposition with the traits that are given; those that are None stay."""
     return replace(old, **{name: value for name, value in traits.items() if value is not None})
 
@@ -101,16 +101,18 @@ def _write(memory: Hindsight, bank_id: str, given: requests.BankGiven) -> answer
         name=given.name,
         mission=given.mission,
         background=given.background,
-        disposition=_given(memory, bank_id, given.disposition),
+        disposition=_disposition(memory, bank_id, given.disposition),
     )
     return conversions.profile(change_config(memory, bank, given.model_extra or {}))
 
 
-def _given(memory: Hindsight, bank_id: str, traits: requests.Traits | None) -> Disposition | None:
-    """Return the disposition that a bank has with traits; None if none is given."""
+def _disposition(
+    memory: Hindsight, bank_id: str, traits: requests.Traits | None
+) -> Disposition | None:
+    """Return a bank's disposition with these traits changed; None if no traits are given."""
     if traits is None:
         return None
-    return _changed(memory.banks.get(bank_id).disposition, traits.model_dump())
+    return _with_traits(memory.banks.get(bank_id).disposition, traits.model_dump())
 
 
 @routes.get("/v1/default/banks", operation_id="list_banks")
@@ -146,13 +148,13 @@ def create_or_update_bank(
     memory: MemoryOf, bank_id: str, body: requests.BankGiven
 ) -> answers.Profile:
     """Create a bank, or change the given fields of one that is there."""
-    with made(memory, bank_id):
+    with created_if_absent(memory, bank_id):
         return _write(memory, bank_id, body)
 
 
 @contextmanager
-def made(memory: Hindsight, bank_id: str) -> Iterator[None]:
-    """Make the bank if it is not there; one that cannot be made as asked is not made.
+def created_if_absent(memory: Hindsight, bank_id: str) -> Iterator[None]:
+    """Create the bank if there is none, and delete it again if the block raises.
 
     It stays if another request has retained something into it in the meantime.
     """
@@ -194,7 +196,7 @@ def update_bank_disposition(
     memory: MemoryOf, bank_id: str, body: requests.DispositionGiven
 ) -> answers.Profile:
     """Change the given traits of a bank's disposition."""
-    disposition = _given(memory, bank_id, body.disposition)
+    disposition = _disposition(memory, bank_id, body.disposition)
     return conversions.profile(memory.banks.update(bank_id, disposition=disposition))
 
 
@@ -232,7 +234,7 @@ def update_bank_config(
     memory: MemoryOf, bank_id: str, body: requests.ConfigGiven
 ) -> answers.Config:
     """Change settings of a bank, which is created if it is not there."""
-    with made(memory, bank_id):
+    with created_if_absent(memory, bank_id):
         return _config(memory, change_config(memory, memory.banks.get(bank_id), body.updates))
 
 

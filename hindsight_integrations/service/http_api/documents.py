@@ -9,7 +9,7 @@ from fastapi import Query
 
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import DocumentNotFoundError
-from hindsight_integrations.models import Chunk, Document
+from hindsight_integrations.models import Chunk, Document, every_item
 from hindsight_integrations.models import Memory as StoredMemory
 from hindsight_integrations.service.http_api import answers, listing, requests
 from hindsight_integrations.service.http_api.filters import TagsMatch
@@ -64,7 +64,7 @@ def list_documents(
     part = (q or "").casefold()
     found = [
         document
-        for document in listing.every(
+        for document in every_item(
             lambda cursor: memory.documents.list(bank_id, limit=MAX_PAGE, cursor=cursor)
         )
         if part in document.id.casefold()

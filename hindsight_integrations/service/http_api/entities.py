@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import Query
 
+from hindsight_integrations.models import every_item
 from hindsight_integrations.service.http_api import answers, conversions, listing
 from hindsight_integrations.service.http_api.routing import (
     BANK,
@@ -44,9 +45,7 @@ def list_entities(
 ) -> answers.EntityList:
     """List entities, the most mentioned first."""
     _check_tags(tags, tag_groups)
-    known = listing.every(
-        lambda cursor: memory.entities.list(bank_id, limit=MAX_PAGE, cursor=cursor)
-    )
+    known = every_item(lambda cursor: memory.entities.list(bank_id, limit=MAX_PAGE, cursor=cursor))
     shown = [conversions.entity_item(each) for each in islice(known, offset, offset + limit)]
     total = memory.banks.stats(bank_id).entities
     return answers.EntityList(items=shown, total=total, limit=limit, offset=offset)

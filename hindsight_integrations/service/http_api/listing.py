@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TypeVar
 
+from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import BankNotFoundError
-from hindsight_integrations.models import Memory, Page
+from hindsight_integrations.models import Memory, every_item
 from hindsight_integrations.namespaces.selection import SelectionOptions
 from hindsight_integrations.service.http_api.routing import MAX_PAGE
 
@@ -17,15 +18,9 @@ T = TypeVar("T")
 ALL_TYPES = ("world", "experience", "opinion", "observation")
 
 
-def every(page_after: Callable[[str | None], Page[T]]) -> Iterator[T]:
-    """Return all items of a list, page by page."""
-    cursor: str | None = None
-    while True:
-        page = page_after(cursor)
-        yield from page.items
-        if page.next_cursor is None:
-            return
-        cursor = page.next_cursor
+def has_bank(memory: Hindsight, bank_id: str) -> bool:
+    """Return True if there is a bank of this id."""
+    return memory.graph_store.get_bank(validation.bank_id(bank_id)) is not None
 
 
 def memories(
@@ -33,7 +28,7 @@ def memories(
 ) -> Iterator[Memory]:
     """Return the memories that pass, in the order of storing; none of a bank that is not there."""
     try:
-        yield from every(
+        yield from every_item(
             lambda cursor: memory.memories.list(
                 bank_id, document_id=document_id, limit=MAX_PAGE, cursor=cursor, **options
             )

@@ -108,13 +108,13 @@ def _check_resolving(resolve_entities: bool) -> None:
 def _submission(deps: RetainDependencies, bank_id: str, item: Item) -> Submission:
     """Return the submission of a text; of one that is a conversation, its turns.
 
-    Clients send the whole conversation again, or its latest turns, with metadata that tells of the
-    request. The turns that are stored stay, and those that are new are added. Some give each
-    request a document of its own, named by session and time: the session is the document then.
+    Clients send the whole conversation again, or its latest turns, with metadata that describes the
+    request. Stored turns stay, and new ones are added. Some clients give each request a document of
+    its own, named by session and time: the session is the document then.
     """
     zone = deps.settings.zone
     said_at = validation.timestamp("timestamp", item.timestamp, zone)
-    messages = conversation_in(item.content, said_at or _begun(item))
+    messages = conversation_in(item.content, said_at or _session_start(item))
     if messages is None:
         return submission_of(deps, bank_id, item)
     session = _session_of_window(item)
@@ -126,15 +126,15 @@ def _submission(deps: RetainDependencies, bank_id: str, item: Item) -> Submissio
         max_chars=deps.settings.max_content_chars,
         zone=zone,
     )
-    shared = replace(conversation.stamp, is_of_request=True)
-    return replace(conversation, stamp=shared, is_window=session is not None)
+    stamp = replace(conversation.stamp, is_of_request=True)
+    return replace(conversation, stamp=stamp, is_window=session is not None)
 
 
-def _begun(item: Item) -> datetime | None:
-    """Return when the session began, as an import of old sessions tells in its metadata."""
-    told = (item.metadata or {}).get("session_started_at", "")
+def _session_start(item: Item) -> datetime | None:
+    """Return when the session began, which an import of old sessions has in its metadata."""
+    started_at = (item.metadata or {}).get("session_started_at", "")
     try:
-        return as_time("session_started_at", str(told))
+        return as_time("session_started_at", str(started_at))
     except InvalidInputError:  # metadata may hold any text
         return None
 
@@ -169,7 +169,7 @@ def store(
 
     All are checked before the first is stored, and a part is stored whole or not at all. What an
     earlier call of the same operation id stored is not stored again; its metadata may differ,
-    since clients tell there of the request.
+    since clients describe the request there.
 
     Raises:
         ConflictError: the operation id is that of a call with other texts.
@@ -183,13 +183,14 @@ def store(
         for part in parts:
             retain(runtime.retaining, bank, part)
     else:
-        said = digest(*((each.content, each.document_id, each.update_mode) for each in items))
+        hashed = digest(*((item.content, item.document_id, item.update_mode) for item in items))
         with in_turn(bank_id, operation_id):
-            stored = last_part(runtime.graph, bank_id, operation_id, said)
+            stored = last_part(runtime.graph, bank_id, operation_id, hashed)
             for place, part in enumerate(parts, start=1):
                 number = DONE if place == len(parts) else place
                 if number > stored:
-                    retain(runtime.retaining, bank, part, checkpoint_of(operation_id, said, number))
+                    checkpoint = checkpoint_of(operation_id, hashed, number)
+                    retain(runtime.retaining, bank, part, checkpoint)
     runtime.reflect_later(bank_id)
 
 
@@ -283,8 +284,8 @@ def list_memories(
     offset: Offset = 0,
 ) -> answers.MemoryList:
     """List memories, the latest stored first; none for a bank that is not there."""
-    options = selected(memory, bank_id, type, q, entity_id, state)
-    if tags is not None and has_bank(memory, bank_id):
+    options = _selection(memory, bank_id, type, q, entity_id, state)
+    if tags is not None and listing.has_bank(memory, bank_id):
         options.update(tag_options(memory, bank_id, tags, tags_match))  # type: ignore[typeddict-item]
     found = listing.memories(memory, bank_id, options, document_id)
     if start_date or end_date:
@@ -296,12 +297,7 @@ def list_memories(
     return answers.MemoryList(items=items, total=total, limit=limit, offset=offset)
 
 
-def has_bank(memory: Hindsight, bank_id: str) -> bool:
-    """Return True if there is a bank of this id."""
-    return memory.graph_store.get_bank(validation.bank_id(bank_id)) is not None
-
-
-def selected(
+def _selection(
     memory: Hindsight,
     bank_id: str,
     type: str | None,
@@ -315,7 +311,7 @@ def selected(
         options["types"] = [type]
     if q:
         options["text"] = q
-    if entity_id and has_bank(memory, bank_id):
+    if entity_id and listing.has_bank(memory, bank_id):
         options["entities"] = [entity_id]
     if state:
         options["state"] = validation.choice("state", state, get_args(MemoryState))
@@ -336,7 +332,7 @@ def _between(
 def _consolidated(
     memory: Hindsight, bank_id: str, found: Iterator[Memory], state: str
 ) -> Iterator[Memory]:
-    if state == "failed" or not has_bank(memory, bank_id):
+    if state == "failed" or not listing.has_bank(memory, bank_id):
         return  # what fails stays pending here
     most = memory.banks.stats(bank_id).memories + 1
     pending = set(memory.graph_store.pending_consolidation(bank_id, most))
@@ -468,7 +464,7 @@ def get_graph(
 ) -> answers.Graph:
     """Return the latest memories and the links between them."""
     memory.banks.get(bank_id)
-    options = selected(memory, bank_id, type, q)
+    options = _selection(memory, bank_id, type, q)
     options.update(tag_options(memory, bank_id, tags, tags_match))  # type: ignore[typeddict-item]
     found = listing.memories(memory, bank_id, options, document_id)
     if chunk_id:

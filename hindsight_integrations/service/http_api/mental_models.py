@@ -9,9 +9,8 @@ from pydantic import JsonValue
 
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.models import MentalModel
-from hindsight_integrations.service.http_api import answers, requests
-from hindsight_integrations.service.http_api.banks import made
-from hindsight_integrations.service.http_api.memories import has_bank
+from hindsight_integrations.service.http_api import answers, listing, requests
+from hindsight_integrations.service.http_api.banks import created_if_absent
 from hindsight_integrations.service.http_api.routing import (
     BANK,
     Jobs,
@@ -84,7 +83,7 @@ def list_mental_models(
     exclude_knowledge_pages: bool = False,
 ) -> answers.ModelList:
     """List mental models by name, none of a bank that is not there; none is a knowledge page."""
-    known = memory.mental_models.list(bank_id) if has_bank(memory, bank_id) else []
+    known = memory.mental_models.list(bank_id) if listing.has_bank(memory, bank_id) else []
     if tags:
         known = [model for model in known if _has_tags(model, set(tags), tags_match)]
     return answers.ModelList(
@@ -110,7 +109,7 @@ def create_mental_model(
     A bank that is not there is created.
     """
     refreshed = auto_refresh(body.trigger) or False
-    with made(memory, bank_id):
+    with created_if_absent(memory, bank_id):
         model = memory.mental_models.create(
             bank_id,
             body.name,

@@ -1,7 +1,7 @@
-"""Operations: what runs beside the requests, and what clients ask for as such.
+"""Operations: work in the background of requests, and work that clients poll for.
 
-They are kept in this process, the latest of each bank, until it ends. Only the work itself lasts:
-what was retained is stored, and memories that wait to be consolidated are consolidated later.
+The latest are remembered by this process until it ends. Only the work itself is stored: what was
+retained stays, and memories that are pending consolidation are consolidated later.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Operation:
 
     @property
     def ended(self) -> bool:
-        """True if it does not run, and will not."""
+        """True if it is completed, failed or cancelled."""
         return self.status in ("completed", "failed", "cancelled")
 
 
@@ -81,14 +81,14 @@ class Operations:
         self, bank_id: str, kind: str, *, id: str | None = None, items: int = 1, **subject: str
     ) -> Operation:
         """Record work that was done within a request."""
-        made = Operation(id or str(uuid.uuid4()), bank_id, kind, "completed", items)
-        return self._keep(replace(made, subject=subject))
+        id = id or str(uuid.uuid4())
+        return self._keep(Operation(id, bank_id, kind, "completed", items, subject=subject))
 
     def start(self, bank_id: str, kind: str, work: Work, **subject: str) -> Operation:
         """Begin work in a thread; its mapping becomes the operation's result."""
-        made = self._keep(Operation(str(uuid.uuid4()), bank_id, kind, subject=subject))
-        self._submit(made, work)
-        return made
+        operation = self._keep(Operation(str(uuid.uuid4()), bank_id, kind, subject=subject))
+        self._submit(operation, work)
+        return operation
 
     def get(self, bank_id: str, operation_id: str) -> Operation:
         """Return an operation. Raises `NotFoundError`."""

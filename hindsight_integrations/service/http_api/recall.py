@@ -15,7 +15,6 @@ from hindsight_integrations.recall.request import RecallOptions, SearchOptions
 from hindsight_integrations.results import NOTHING_KNOWN, Recalled, RecallResult, Reflection
 from hindsight_integrations.service.http_api import answers, conversions, listing, requests
 from hindsight_integrations.service.http_api.filters import as_time, tag_options
-from hindsight_integrations.service.http_api.memories import has_bank
 from hindsight_integrations.service.http_api.routing import BANK, refuse, router
 from hindsight_integrations.service.http_api.routing import Memory as MemoryOf
 from hindsight_integrations.stores.base import MEMORY
@@ -31,7 +30,7 @@ def recall_memories(memory: MemoryOf, bank_id: str, body: requests.Recall) -> an
     """Recall memories, best first; none from a bank that is not there."""
     if body.min_scores and body.min_scores.reranker is not None:
         raise refuse("the reranker has no separate score here; use min_scores.final")
-    if not has_bank(memory, bank_id):
+    if not listing.has_bank(memory, bank_id):
         return answers.Recalled(results=[])
     found = memory.recall(bank_id, body.query, **_options(memory, bank_id, body))
     memories = _in_window_first(memory, bank_id, body, found)
@@ -197,7 +196,7 @@ def reflect(memory: MemoryOf, bank_id: str, body: requests.Reflect) -> answers.R
     """
     _check_offered(memory, body)
     include = body.include or requests.ReflectInclude()
-    if not has_bank(memory, bank_id):
+    if not listing.has_bank(memory, bank_id):
         return _nothing_known(include)
     query = body.query
     if body.context and memory.runtime.model is not None:  # quotations answer the question alone

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from hindsight_integrations.client import Hindsight
-from hindsight_integrations.models import Bank
-from hindsight_integrations.service.http_api import answers, requests
+from hindsight_integrations.models import Bank, Directive
+from hindsight_integrations.service.http_api import answers, listing, requests
 from hindsight_integrations.service.http_api.banks import (
     change_config,
     changed_config,
-    made,
+    created_if_absent,
     own_config,
 )
 from hindsight_integrations.service.http_api.directives import check_tags
-from hindsight_integrations.service.http_api.memories import has_bank
 from hindsight_integrations.service.http_api.mental_models import auto_refresh
 from hindsight_integrations.service.http_api.routing import BANK, Memory, refuse, router
 
@@ -69,7 +68,7 @@ def import_bank_template(
         auto_refresh(model.trigger)
     if body.version != TEMPLATE_VERSION:
         raise refuse(f"the version of templates is {TEMPLATE_VERSION!r} here")
-    exists = has_bank(memory, bank_id)
+    exists = listing.has_bank(memory, bank_id)
     bank = memory.banks.get(bank_id) if exists else Bank(bank_id)
     changed_config(memory, bank, body.bank or {})
     known = {model.id for model in memory.mental_models.list(bank_id)} if exists else set()
@@ -86,21 +85,27 @@ def import_bank_template(
     )
     if dry_run:
         return applied
-    with made(memory, bank_id):
+    with created_if_absent(memory, bank_id):
         change_config(memory, memory.banks.get(bank_id), body.bank or {})
         for model in models:
             _apply_model(memory, bank_id, model, known)
-        for each in directives:
-            if each.name in named:
-                memory.directives.update(
-                    bank_id, named[each.name].id, text=each.content, priority=each.priority,
-                    active=each.is_active,
-                )  # fmt: skip
-            else:
-                memory.directives.create(
-                    bank_id, each.name, each.content, priority=each.priority, active=each.is_active
-                )
+        for directive in directives:
+            _apply_directive(memory, bank_id, directive, named.get(directive.name))
     return applied
+
+
+def _apply_directive(
+    memory: Hindsight, bank_id: str, given: requests.TemplateDirective, known: Directive | None
+) -> None:
+    priority, active = given.priority, given.is_active
+    if known is None:
+        memory.directives.create(
+            bank_id, given.name, given.content, priority=priority, active=active
+        )
+    else:
+        memory.directives.update(
+            bank_id, known.id, text=given.content, priority=priority, active=active
+        )
 
 
 def _apply_model(

@@ -14,8 +14,7 @@ from fastapi.responses import FileResponse
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import BankExistsError
-from hindsight_integrations.service.http_api import answers
-from hindsight_integrations.service.http_api.memories import has_bank
+from hindsight_integrations.service.http_api import answers, listing
 from hindsight_integrations.service.http_api.operations import Operations
 from hindsight_integrations.service.http_api.routing import (
     BANK,
@@ -39,7 +38,7 @@ def _check_whole(include_data: bool, include_bank_config: bool, include_history:
 
 
 def _check_new(memory: Hindsight, bank_id: str) -> None:
-    if has_bank(memory, validation.bank_id(bank_id)):
+    if listing.has_bank(memory, validation.bank_id(bank_id)):
         raise BankExistsError(f"bank {bank_id!r} exists already; give another target_bank_id")
 
 

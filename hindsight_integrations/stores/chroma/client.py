@@ -72,20 +72,25 @@ _ERRORS_BENEATH: Mapping[str, type[StoreError]] = {
     "TypeError": StoreError,
     "ValueError": StoreError,
 }
-"""The same for errors that Chroma lets pass: of SQLite, httpx, the system, argument checks."""
+"""The same for errors that Chroma does not map: of SQLite, httpx, the system, argument checks."""
 
-_NOT_CORRUPT = (
-    "database is locked",
-    "disk i/o error",
+MACHINE_FAULTS = (
     "disk is full",
     "no space left",
     "permission denied",
     "read-only",
     "readonly",
     "too many open files",
+)
+"""Texts of errors that the machine causes, and damaged files never do."""
+
+_NOT_CORRUPT = (
+    *MACHINE_FAULTS,
+    "database is locked",
+    "disk i/o error",
     "unable to open database file",
 )
-"""Texts of an `InternalError` that is the fault of the machine, not of the files."""
+"""Texts of an `InternalError` that does not mean damaged files."""
 
 _ADVICE: Mapping[type[StoreError], str] = {
     StoreUnavailableError: "check that it can be reached and written, and that its disk has room",
@@ -102,7 +107,7 @@ _TRUST_ADVICE = (
 _SERVER_ADVICE = "what answers there is no Chroma server of release 1.0 or later: check the URL"
 
 _SHOWN = 500
-"""Characters of an answer that an error repeats: a proxy may send a whole page."""
+"""Characters of a response that an error quotes: a proxy may send a whole page."""
 
 _HNSW: CreateCollectionConfiguration = {
     # 200 candidates looked at in a search gave a recall@10 of 0.99 at 100,000 vectors;
@@ -117,7 +122,10 @@ _CONNECT_SECONDS = 5.0
 """Seconds that a server may take; Chroma's own client would wait for ever."""
 
 _FILES_AN_INDEX = 5
+"""Files that Chroma has open for a loaded index."""
+
 _FILES_BESIDE = 200
+"""Files for everything else in the process."""
 
 
 def store_error(error: BaseException, where: str) -> StoreError | None:
@@ -135,10 +143,7 @@ def store_error(error: BaseException, where: str) -> StoreError | None:
 
 
 def misses_removed(error: Exception) -> bool:
-    """Return True if a search failed as it does if something is removed while it runs.
-
-    An id is, or a collection before all of its parts were read.
-    """
+    """Return True if a search failed because an id or a collection was removed while it ran."""
     return any(sign in str(error) for sign in ("Error finding id", "Missing field: [Missing"))
 
 
@@ -154,7 +159,7 @@ def _advice(error: BaseException, kind: type[StoreError]) -> str:
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status of an answer that Chroma's client does not know, if it was one."""
+    """Return the HTTP status of a response that Chroma's client does not map, if it was one."""
     answer = getattr(error.__context__, "response", None)
     return None if answer is None else int(answer.status_code)
 
@@ -225,7 +230,7 @@ class ChromaClient:
         forks.watch(self)
 
     def after_fork(self) -> None:
-        """Never free what runs embedded: its threads are the parent's."""
+        """Keep an embedded Chroma from being freed: its threads exist in the parent only."""
         if self.local:
             forks.never_free(getattr(self._api, "bindings", None))
 
@@ -370,7 +375,7 @@ class ChromaClient:
 def _in_time(
     transport: httpx.BaseTransport, where: str, probe: Callable[[], object]
 ) -> httpx.BaseTransport:
-    """Return a transport whose requests take no longer than the caller lets them."""
+    """Return a transport whose requests end within the caller's deadline."""
     import httpx
 
     answering = ServerAvailability(f"the Chroma server at {where}", probe)

@@ -70,17 +70,16 @@ OWN_FROM_IN_CROWD = 1_000
 """Vectors from which a space has a collection of its own then."""
 
 SEARCH_TRIES = 10
-"""A search that fails in one of these ways every time searches a damaged index."""
+"""Attempts of a search that fails on removed vectors; if all fail, the index is damaged."""
 
 SHARED_UP_TO = 5_000
-"""Vectors that share a collection, with those that were taken out of it: a `where` in it takes 4
-ms, in one of 10,000 it takes 9. What is taken out stays in hnswlib's graph, and where little is
-left a search, and each vector that is added, walks over all of it: 0.3 ms among the living, 3 ms
-among 11,000 that are gone."""
+"""Vectors that share a collection, deleted ones included: a `where` in it takes 4 ms, in one of
+10,000 it takes 9. Deleted vectors stay in hnswlib's graph, and where few others are left, each
+search and each insertion visits them: 3 ms with 11,000 deleted ones, 0.3 ms without."""
 
 RENEWED_FROM, RENEWED_AT = 2_000, 4
-"""Vectors taken out of a space's own collection from which on it is made again, and how many times
-as many as those left they are then: to copy these takes 0.3 ms each."""
+"""Deleted vectors from which on a space's own collection is recreated, if they are also so many
+times as many as the others: to copy these takes 0.3 ms each."""
 
 SHARED_KEYS = 250
 """Spaces that share a collection; each is a row of its metadata."""
@@ -93,7 +92,7 @@ SHARED = 64
 takes the longer the more a collection holds."""
 
 MOVING_SECONDS = 2.0
-"""Time that another process gets to end the move of a small space: some requests."""
+"""Seconds that another process has to finish the move of a small space: some requests."""
 
 MOVED = ""
 """Name of the row that says that its space has moved."""
@@ -130,7 +129,7 @@ class ChromaVectors:
     def in_folder(cls, path: Path | str) -> ChromaVectors:
         """Open the index in `path`, created if needed. One process at a time may have it open.
 
-        Chroma may end the whole process on damaged files: see `sync.open_index`.
+        Chroma may end the whole process on damaged files: see `folder_index.open_index`.
         """
         folder = Path(path).absolute()
         with chroma_errors(str(folder)):
@@ -348,7 +347,7 @@ class ChromaVectors:
                 break
         else:
             members = set()
-            taken = {each.name.rpartition("-")[2] for each in self._shared}
+            taken = {collection.name.rpartition("-")[2] for collection in self._shared}
             number = next(n for n in count_from(1) if f"{n:04}" not in taken)
             shared = self._client.create(f"shared-{number:04}", {DIMENSION: dimension})
             self._shared.append(shared)
@@ -484,7 +483,7 @@ class ServedChromaVectors(ChromaVectors):
             if limit > 0 and len(vectors):
                 found = self._run(bank_key, search)
         if found is None or not any(found):
-            self._look_again(bank_key)
+            self._forget_placement(bank_key)
         return [[] for _ in vectors] if found is None else found
 
     def ids(self, bank_key: str) -> set[str]:
@@ -499,7 +498,7 @@ class ServedChromaVectors(ChromaVectors):
         with self._errors():
             found = self._run(bank_key, read)
         if not found:
-            self._look_again(bank_key)
+            self._forget_placement(bank_key)
         return found or set()
 
     def keys(self) -> set[str]:
@@ -542,8 +541,8 @@ class ServedChromaVectors(ChromaVectors):
     def _own_threshold(self) -> int:
         return OWN_FROM
 
-    def _look_again(self, key: str) -> None:
-        """Forget where a space without rows is: another process may make it a collection."""
+    def _forget_placement(self, key: str) -> None:
+        """Have a space without rows looked up again: another process may give it a collection."""
         self._spaces.pop(key, None)
 
     def _find(self, key: str) -> BankCollection | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from hindsight_integrations.errors import StoreCorruptError, StoreUnavailableError
-from hindsight_integrations.stores.chroma.client import ChromaClient
+from hindsight_integrations.stores.chroma.client import MACHINE_FAULTS, ChromaClient
 from hindsight_integrations.stores.chroma.files import closed_cleanly, holds_index
 
 log = logging.getLogger("hindsight_integrations")
@@ -24,17 +24,7 @@ SAMPLE = 20
 """Vectors looked up at the start, in the middle and at the end of each collection."""
 
 UNAVAILABLE = 75
-"""Exit status of a trial that the machine did not allow, which says nothing about the files."""
-
-_OF_THE_MACHINE = (
-    "disk is full",
-    "no space left",
-    "permission denied",
-    "read-only",
-    "readonly",
-    "too many open files",
-)
-"""Texts of errors that damaged files do not give."""
+"""Exit status of a probe that failed because of the machine, not of the files."""
 
 TIMEOUT = 600.0
 """Seconds after which an index that does not load counts as damaged."""
@@ -103,7 +93,7 @@ def _main(folder: Path) -> int:
         probe(folder)
     except StoreUnavailableError as error:
         text = " ".join(str(error).split())
-        if not any(sign in text.lower() for sign in _OF_THE_MACHINE):
+        if not any(sign in text.lower() for sign in MACHINE_FAULTS):
             raise
         sys.stderr.write(f"{text}\n")
         return UNAVAILABLE

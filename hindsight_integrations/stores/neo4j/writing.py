@@ -9,10 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from hindsight_integrations.history import AuditEntry
-from hindsight_integrations.models import Chunk, Document, Link, Memory, MemoryType, Source, utc_now
+from hindsight_integrations.history import AuditEntry, Change
+from hindsight_integrations.models import (
+    Chunk,
+    Document,
+    Link,
+    Memory,
+    MemoryType,
+    MentalModel,
+    Source,
+    utc_now,
+)
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
-from hindsight_integrations.stores.base import CONCLUSIONS_CITING, ChangeSet, MemoryRecord
+from hindsight_integrations.stores.base import (
+    CONCLUSIONS_CITING,
+    ChangeSet,
+    MemoryRecord,
+    QueueCheckpoint,
+)
 from hindsight_integrations.stores.common import (
     TimeRow,
     check_exists,
@@ -70,7 +84,7 @@ def apply(given: Transaction, changes: ChangeSet) -> tuple[str, ...]:
     new = [record.memory.id for record in changes.memories]
     expected = [id for id, _ in changes.expected]
     asked = {
-        "documents": list(dict.fromkeys([*expected, *(each.id for each in changes.documents)])),
+        "documents": list(dict.fromkeys([*expected, *(d.id for d in changes.documents)])),
         "memories": list(dict.fromkeys([*changes.remove_memories, *new])),
         "entities": used_ids(changes),
         "names": given_names(changes),
@@ -109,14 +123,17 @@ def _write(
     entity_keys = entities.resolve(changes)
     _store_documents(tx, changes.documents)
     _store_chunks(tx, changes.chunks)
-    entities.set_names({entity_keys[each.entity_id]: names_of(each) for each in changes.names})
+    entities.set_names({entity_keys[names.entity_id]: names_of(names) for names in changes.names})
     for edit in changes.entity_edits:
         Neo4jEntities(tx).edit(edit)
     _add(tx, changes.memories, entity_keys)
     affected |= _replace(tx, changes.replaced, entity_keys)
     _append_sources(tx, changes.sources)
     _store_links(tx, changes.links)
-    _store_notes(tx, changes)
+    _store_history(tx, changes.history)
+    _store_mental_models(tx, changes.mental_models)
+    if changes.checkpoint is not None:
+        _store_checkpoint(tx, changes.checkpoint)
     _store_audit(tx, audit_of(changes, removed_ids))
     _unmark(tx, changes.mark_consolidated)
     mark(tx, changes.mark_pending)
@@ -468,7 +485,7 @@ def remove_sources(
     """
     stated = sorted(rows, key=lambda row: row[1])
     had = {row[0]: sources_of(row[2]) for row in stated}
-    left = {key: tuple(each for each in had[key] if not lost(each)) for key in had}
+    left = {key: tuple(source for source in had[key] if not lost(source)) for key in had}
     _write_sources(tx, stated, left)
     supported = {key for key in had if any(source.supports for source in left[key])}
     cites = {key for key in had if any(source.memory_id is not None for source in had[key])}
@@ -609,17 +626,22 @@ def _store_links(tx: BankTransaction, links: Sequence[Link]) -> None:
     tx.run_each(_LINK, rows, even_none=True)
 
 
-def _store_notes(tx: BankTransaction, changes: ChangeSet) -> None:
-    """Store history, mental models and the checkpoint."""
-    numbered = zip(tx.reserve(len(changes.history)), changes.history, strict=True)
+def _store_history(tx: BankTransaction, history: Sequence[Change]) -> None:
+    numbered = zip(tx.reserve(len(history)), history, strict=True)
     rows = [_owned(tx, str(seq), properties(change) | {"seq": seq}) for seq, change in numbered]
     tx.run_each("UNWIND $rows AS row CREATE (c:Change) SET c = row", rows)
-    models = [_owned(tx, each.id, properties(each, "bank_id")) for each in changes.mental_models]
-    tx.run_each("UNWIND $rows AS row MERGE (n:MentalModel {key: row.key}) SET n = row", models)
-    relating.join(tx, "MentalModel", [row["key"] for row in models])
-    if (checkpoint := changes.checkpoint) is not None:
-        if checkpoint.expires_at is not None:
-            expired = "MATCH (n:Mark {bank: $bank}) WHERE n.expires_at < $now DELETE n"
-            tx.write(expired, now=text_of(utc_now()))
-        mark = _owned(tx, checkpoint.queue, properties(checkpoint))
-        tx.run_each("UNWIND $rows AS row MERGE (n:Mark {key: row.key}) SET n = row", [mark])
+
+
+def _store_mental_models(tx: BankTransaction, models: Sequence[MentalModel]) -> None:
+    rows = [_owned(tx, model.id, properties(model, "bank_id")) for model in models]
+    tx.run_each("UNWIND $rows AS row MERGE (n:MentalModel {key: row.key}) SET n = row", rows)
+    relating.join(tx, "MentalModel", [row["key"] for row in rows])
+
+
+def _store_checkpoint(tx: BankTransaction, checkpoint: QueueCheckpoint) -> None:
+    """Store a checkpoint; one that expires removes those of the bank that have expired."""
+    if checkpoint.expires_at is not None:
+        expired = "MATCH (n:Mark {bank: $bank}) WHERE n.expires_at < $now DELETE n"
+        tx.write(expired, now=text_of(utc_now()))
+    row = _owned(tx, checkpoint.queue, properties(checkpoint))
+    tx.run_each("UNWIND $rows AS row MERGE (n:Mark {key: row.key}) SET n = row", [row])

@@ -12,13 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from hindsight_integrations.models import MemoryType, Precision
 from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.stores.base import StoreFault
-from hindsight_integrations.stores.common import (
-    timestamp,
-)
-from hindsight_integrations.stores.integrity import (
-    DECODING_ERRORS,
-    DamagedText,
-)
+from hindsight_integrations.stores.common import timestamp
+from hindsight_integrations.stores.integrity import DECODING_ERRORS, DamagedText
 from hindsight_integrations.stores.sqlite.rows import (
     CONTENT_COLUMNS,
     MEMORY_COLUMNS,
@@ -31,15 +26,13 @@ from hindsight_integrations.timespan import at_offset
 _IN_MEMORIES = MEMORY_COLUMNS.split(", ")
 
 
-def check_cells(
-    tx: BankTransaction, bounds: tuple[int, int], *, repair: bool
-) -> Iterator[StoreFault]:
+def check_cells(tx: BankTransaction, repair: bool, bounds: tuple[int, int]) -> Iterator[StoreFault]:
     """Yield the faults of single values of memories, each with whether it was repaired.
 
     Args:
         tx: a transaction on their bank.
-        bounds: the lowest and the highest key of the memories.
         repair: False to look only.
+        bounds: the lowest and the highest key of the memories.
     """
     columns = f"{MEMORY_COLUMNS}, {CONTENT_COLUMNS}".split(", ")
     for key, *values in tx.execute(

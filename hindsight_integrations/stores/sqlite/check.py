@@ -12,19 +12,12 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import TypeAlias
 
 from hindsight_integrations.stores.base import StoreFault
-from hindsight_integrations.stores.common import (
-    SCAN_PAGE,
-    grams_of,
-    lexeme_counts,
-    merge_faults,
-)
-from hindsight_integrations.stores.integrity import (
-    DECODING_ERRORS,
-    log_unreadable,
-)
+from hindsight_integrations.stores.common import SCAN_PAGE, grams_of, lexeme_counts, merge_faults
+from hindsight_integrations.stores.integrity import DECODING_ERRORS, log_unreadable
 from hindsight_integrations.stores.sqlite import writing
 from hindsight_integrations.stores.sqlite.cells import check_cells
 from hindsight_integrations.stores.sqlite.entities import SqliteEntities
@@ -90,7 +83,7 @@ Begin: TypeAlias = Callable[[], AbstractContextManager[sqlite3.Cursor]]
 """Opens a transaction."""
 
 BankCheck: TypeAlias = Callable[[BankTransaction, bool], Iterable[StoreFault]]
-"""Finds faults in a bank, and repairs them if told to."""
+"""Finds faults in a bank, and repairs them if its second argument is True."""
 
 _TURN_SECONDS = 0.25
 """Seconds in transactions after which a check pauses."""
@@ -122,7 +115,7 @@ def check_rows(begin: Begin, *, repair: bool) -> list[StoreFault]:
     """
     begin = _with_pauses(begin)
     faults: list[StoreFault] = []
-    for check in (_text_index, _texts, _values, _orphans, _outbox, _links):
+    for check in (_text_index, check_texts, check_values, _orphans, _outbox, _links):
         with begin() as cursor:
             faults += check(cursor, repair)
     with begin() as cursor:
@@ -169,11 +162,11 @@ def _bank(cursor: sqlite3.Cursor, no: int) -> BankTransaction | None:
 def _bank_checks(begin: Begin, no: int) -> Iterator[BankCheck]:
     """Yield the checks of a bank, in order; those of single memories once for each page."""
     for bounds in _pages(begin, no):
-        yield lambda tx, repair, at=bounds: check_cells(tx, at, repair=repair)  # type: ignore[misc]
+        yield partial(check_cells, bounds=bounds)
     yield from (_evidence, _lacking, _mention_counts)
     for bounds in _pages(begin, no):
-        yield lambda tx, repair, at=bounds: _derived(tx, at, repair)  # type: ignore[misc]
-    yield from _COMPUTED
+        yield partial(_derived, bounds=bounds)
+    yield from (_grams, _cooccurrence, _lexeme_counts, _totals)
 
 
 def _pages(begin: Begin, no: int) -> Iterator[tuple[int, int]]:
@@ -188,14 +181,6 @@ def _pages(begin: Begin, no: int) -> Iterator[tuple[int, int]]:
         end = high if last is None else last[0]
         yield low, end
         low = end + 1
-
-
-def _texts(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
-    yield from check_texts(cursor, repair=repair)
-
-
-def _values(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
-    yield from check_values(cursor, repair=repair)
 
 
 def _text_index(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
@@ -282,7 +267,7 @@ def _mention_counts(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
 # Tables that are computed
 
 
-def _derived(tx: BankTransaction, bounds: tuple[int, int], repair: bool) -> Iterator[StoreFault]:
+def _derived(tx: BankTransaction, repair: bool, bounds: tuple[int, int]) -> Iterator[StoreFault]:
     """Compare the `DERIVED` rows of the memories in a range of keys."""
     rows: dict[str, list[tuple[SqlValue, ...]]] = {table: [] for table in DERIVED}
     for key, *row in tx.execute(
@@ -331,50 +316,35 @@ def _compared(
         yield StoreFault(table, "differs from what it is computed from", wrong, repair)
 
 
-def _compare_grams(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
-    return _compared(tx, "grams", "name, bank, gram", _within(tx, "name"), _grams(tx), repair)
-
-
-def _compare_cooccurrence(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
-    columns = "entity, other, count"
-    return _compared(tx, "cooccurrence", columns, _within(tx, "entity"), _pairs(tx), repair)
-
-
-def _compare_lexeme_counts(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
-    columns = "bank, lexeme, memories"
-    return _compared(tx, "lexeme_counts", columns, f"bank = {tx.no}", _lexeme_counts(tx), repair)
-
-
-def _compare_totals(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
-    columns = "no, valid_memories, valid_lexemes"
-    return _compared(tx, "banks", columns, f"no = {tx.no}", _lexeme_totals(tx), repair)
-
-
-_COMPUTED = (_compare_grams, _compare_cooccurrence, _compare_lexeme_counts, _compare_totals)
-
-
 def _within(tx: BankTransaction, column: str) -> str:
     low, high = tx.bounds
     return f"{column} BETWEEN {low} AND {high}"
 
 
-def _grams(tx: BankTransaction) -> Rows:
+def _grams(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
     names = tx.execute("SELECT key, norm FROM names WHERE key BETWEEN ? AND ?", tx.bounds)
-    return ((key, tx.no, gram) for key, norm in names for gram in grams_of(norm))
+    rows = ((key, tx.no, gram) for key, norm in names for gram in grams_of(norm))
+    return _compared(tx, "grams", "name, bank, gram", _within(tx, "name"), rows, repair)
 
 
-def _pairs(tx: BankTransaction) -> Rows:
-    return tx.execute(_COOCCURRENCE, tx.bounds)
+def _cooccurrence(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
+    rows = tx.execute(_COOCCURRENCE, tx.bounds)
+    columns = "entity, other, count"
+    return _compared(tx, "cooccurrence", columns, _within(tx, "entity"), rows, repair)
 
 
-def _lexeme_counts(tx: BankTransaction) -> Rows:
-    counts = lexeme_counts(_valid_lexemes(tx))
-    return ((tx.no, lexeme, count) for lexeme, count in sorted(counts.items()))
+def _lexeme_counts(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
+    counts = sorted(lexeme_counts(_valid_lexemes(tx)).items())
+    rows = ((tx.no, lexeme, count) for lexeme, count in counts)
+    columns = "bank, lexeme, memories"
+    return _compared(tx, "lexeme_counts", columns, f"bank = {tx.no}", rows, repair)
 
 
-def _lexeme_totals(tx: BankTransaction) -> Rows:
+def _totals(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
     lengths = [len(lexemes) for lexemes in _valid_lexemes(tx)]
-    return [(tx.no, len(lengths), sum(lengths))]
+    rows = [(tx.no, len(lengths), sum(lengths))]
+    columns = "no, valid_memories, valid_lexemes"
+    return _compared(tx, "banks", columns, f"no = {tx.no}", rows, repair)
 
 
 def _valid_lexemes(tx: BankTransaction) -> Iterator[tuple[str, ...]]:

@@ -94,7 +94,6 @@ _ENTITY_COLUMNS = ", ".join(
 )
 _FINGERPRINT = MEMORY_COLUMNS.split(", ").index("fingerprint")
 
-
 _PLACES = f"""
     SELECT m.key, m.id, s.document_id,
         {count_of("s.position")}, m.expires_at
@@ -457,9 +456,9 @@ def _read_checkpoints(tx: BankTransaction, queues: Sequence[str]) -> dict[str, Q
 
 
 def _document_of(tx: BankTransaction, row: Row) -> Document:
-    id, fingerprint, created_at, updated_at, chunks, is_record, talk = row
+    id, fingerprint, created_at, updated_at, chunks, is_record, stored_kind = row
     created, updated = timestamp(created_at), timestamp(updated_at)
-    is_conversation = None if talk is None else bool(talk)
+    is_conversation = None if stored_kind is None else bool(stored_kind)
     return Document(
         id, tx.id, fingerprint, created, updated, chunks, bool(is_record), is_conversation
     )
@@ -606,25 +605,27 @@ def _scan_memory_ids(tx: BankTransaction, after: int | None) -> list[tuple[int, 
     ).fetchall()
 
 
-def _scan_by_id(tx: BankTransaction, after: str | None, query: str) -> list[Row]:
+def _page_by_id(
+    tx: BankTransaction, after: str | None, columns: str, table: str, test: str = "TRUE"
+) -> list[Row]:
     return tx.execute(
-        f"SELECT {query} AND bank = ? AND id > ? ORDER BY id LIMIT ?",
+        f"SELECT {columns} FROM {table} WHERE {test} AND bank = ? AND id > ? ORDER BY id LIMIT ?",
         (tx.no, after or "", SCAN_PAGE),
     ).fetchall()
 
 
-def _scan_documents(tx: BankTransaction, after: str | None) -> list[tuple[str, Document]]:
-    rows = _scan_by_id(tx, after, f"{_DOCUMENT_COLUMNS} FROM documents d WHERE TRUE")
-    return [(row[0], _document_of(tx, row)) for row in rows]
+def _by_id(columns: str, table: str, value: Callable[[BankTransaction, Row], Any]) -> _Scanner:
+    """Return the function that reads a page of the rows of a table, by id."""
 
+    def scan(tx: BankTransaction, after: str | None) -> list[tuple[str, Any]]:
+        rows = _page_by_id(tx, after, columns, table)
+        return [(row[0], value(tx, row)) for row in rows]
 
-def _scan_chunks(tx: BankTransaction, after: str | None) -> list[tuple[str, Chunk]]:
-    rows = _scan_by_id(tx, after, f"{_CHUNK_COLUMNS} FROM chunks WHERE TRUE")
-    return [(row[0], Chunk(*row)) for row in rows]
+    return scan
 
 
 def _scan_edited(tx: BankTransaction, after: str | None) -> list[tuple[str, EntityNames]]:
-    keys: dict[str, int] = dict(_scan_by_id(tx, after, "id, key FROM entities WHERE edited"))
+    keys: dict[str, int] = dict(_page_by_id(tx, after, "id, key", "entities", "edited"))
     found = entities_of(tx, keys.values())
     return [(id, EntityNames(id, found[key].name, found[key].aliases)) for id, key in keys.items()]
 
@@ -649,17 +650,14 @@ def _scan_audit(tx: BankTransaction, after: int | None) -> list[tuple[int, Audit
     return [(row[0], audit_of_row(row[1:])) for row in rows]
 
 
-def _scan_mental_models(tx: BankTransaction, after: str | None) -> list[tuple[str, MentalModel]]:
-    rows = _scan_by_id(tx, after, f"{MENTAL_MODEL_COLUMNS} FROM mental_models WHERE TRUE")
-    return [(row[0], mental_model_of(row, tx.id)) for row in rows]
-
-
 _SCANNERS: Mapping[Kind[Any], _Scanner] = {
     base.MEMORY_ID: _scan_memory_ids,
-    base.DOCUMENT: _scan_documents,
-    base.CHUNK: _scan_chunks,
+    base.DOCUMENT: _by_id(_DOCUMENT_COLUMNS, "documents d", _document_of),
+    base.CHUNK: _by_id(_CHUNK_COLUMNS, "chunks", lambda _, row: Chunk(*row)),
     base.EDITED_NAMES: _scan_edited,
     base.CHANGE: _scan_changes,
     base.AUDIT: _scan_audit,
-    base.MENTAL_MODEL: _scan_mental_models,
+    base.MENTAL_MODEL: _by_id(
+        MENTAL_MODEL_COLUMNS, "mental_models", lambda tx, row: mental_model_of(row, tx.id)
+    ),
 }

@@ -6,7 +6,7 @@ import heapq
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from typing import Any
 
 from hindsight_integrations.models import Entity, Link, LinkKind, Page, Precision, TimeSpan
@@ -87,22 +87,13 @@ class SqliteSearcher(SqliteReader):
             }
             few = matching_keys(tx, filter, _FEW) if filter.is_selective else None
             if few is not None:
-                ids = few
-                held = _lexemes(tx, few)
-                sums = {key: sum(weights.get(x, 0.0) for x in set(held[key])) for key in held}
-                chosen = _best({key: total for key, total in sums.items() if total > 0})
+                found = _ranked_few(tx, few, weights)
             else:
-                ids, chosen = {}, []
                 ranked = _best(_sums(tx, stats, weights, filter, limit))
-                for start in range(0, len(ranked), max(limit, 1)):
-                    batch = ranked[start : start + limit]
-                    ids |= _passing(tx, batch, filter)
-                    chosen += [key for key in batch if key in ids]
-                    if len(chosen) >= limit:
-                        break
-            chosen = chosen[:limit]
-            terms = _lexemes(tx, chosen)
-            return [TextHit(ids[key], terms[key]) for key in chosen]
+                found = _first_passing(tx, ranked, filter, limit)
+            ids = dict(islice(found.items(), max(limit, 0)))
+            terms = _lexemes(tx, ids)
+            return [TextHit(id, terms[key]) for key, id in ids.items()]
 
     def lexeme_stats(self, bank_id: str, lexemes: Sequence[str]) -> LexemeStats:
         """See `GraphStore`."""
@@ -319,6 +310,30 @@ def _lexemes(tx: BankTransaction, keys: Iterable[int]) -> dict[int, tuple[str, .
 
 def _best(sums: Mapping[int, float]) -> list[int]:
     return sorted(sorted(sums, reverse=True), key=sums.__getitem__, reverse=True)
+
+
+def _ranked_few(
+    tx: BankTransaction, ids: Mapping[int, str], weights: Mapping[str, float]
+) -> dict[int, str]:
+    """Return key to id of those of the memories with a lexeme that is searched for, best first."""
+    held = _lexemes(tx, ids)
+    sums = {key: sum(weights.get(x, 0.0) for x in set(held[key])) for key in held}
+    matching = {key: total for key, total in sums.items() if total > 0}
+    return {key: ids[key] for key in _best(matching)}
+
+
+def _first_passing(
+    tx: BankTransaction, ranked: Sequence[int], filter: MemoryFilter, limit: int
+) -> dict[int, str]:
+    """Return key to id of at least the first `limit` of ranked memories that pass the filter."""
+    found: dict[int, str] = {}
+    for start in range(0, len(ranked), max(limit, 1)):
+        batch = ranked[start : start + limit]
+        passing = _passing(tx, batch, filter)
+        found |= {key: passing[key] for key in batch if key in passing}
+        if len(found) >= limit:
+            break
+    return found
 
 
 def _passing(tx: BankTransaction, keys: Iterable[int], filter: MemoryFilter) -> dict[int, str]:

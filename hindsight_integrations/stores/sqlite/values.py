@@ -34,7 +34,7 @@ _TEXTS = {
 """Tables with texts that nothing else holds, besides those of memories, and their primary keys."""
 
 
-def check_texts(cursor: sqlite3.Cursor, *, repair: bool) -> Iterator[StoreFault]:
+def check_texts(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
     """Yield tables with texts that are no UTF-8; repaired, U+FFFD stands for what was lost."""
     for table, keys in _TEXTS.items():
         described = cursor.execute(f"SELECT name, type FROM pragma_table_info('{table}')")
@@ -138,7 +138,7 @@ _DECODED = (("banks", "no", PROFILE), ("mental_models", "key", SUMMARY))
 """Table, its key, and how the columns are read that a reader replaces if they are lost."""
 
 
-def check_values(cursor: sqlite3.Cursor, *, repair: bool) -> Iterator[StoreFault]:
+def check_values(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
     """Yield columns with values that their readers cannot use, each with whether repaired."""
     for table, key, decoders in _DECODED:
         yield from _undecodable(cursor, table, key, decoders, repair)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
-from hindsight_integrations.history import AuditEntry
-from hindsight_integrations.models import Chunk, Document, Link, Source, utc_now
+from hindsight_integrations.history import AuditEntry, Change
+from hindsight_integrations.models import Chunk, Document, Link, MentalModel, Source, utc_now
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
-from hindsight_integrations.stores.base import ChangeSet, MemoryRecord
+from hindsight_integrations.stores.base import ChangeSet, MemoryRecord, QueueCheckpoint
 from hindsight_integrations.stores.common import (
     check_exists,
     check_new,
@@ -78,7 +78,10 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     affected |= _replace(tx, changes.replaced, entity_keys)
     _append_sources(tx, changes.sources)
     _store_links(tx, changes.links)
-    _store_notes(tx, changes)
+    _store_history(tx, changes.history)
+    _store_mental_models(tx, changes.mental_models)
+    if changes.checkpoint is not None:
+        _store_checkpoint(tx, changes.checkpoint)
     _store_audit(tx, audit_of(changes, removed_ids))
     _unmark(tx, tx.memory_keys(changes.mark_consolidated).values())
     _mark(tx, tx.memory_keys(changes.mark_pending).values())
@@ -93,9 +96,9 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
 
 
 def forgets(cursor: sqlite3.Cursor, changes: ChangeSet) -> bool:
-    """Return True if a change set, before it is applied, removes text that must not be kept.
+    """Return True if a change set, before it is applied, removes text that must not stay on disk.
 
-    The earlier text of a replaced memory or mental model is no such: its history keeps it.
+    The earlier text of a replaced memory or mental model is not such a text: its history has it.
     """
     if (
         changes.remove_documents
@@ -356,7 +359,7 @@ def _add_sources(tx: BankTransaction, sources: Mapping[int, Sequence[Source]]) -
     Returns:
         The memories that were to cite others, and have no source that supports them.
     """
-    named = {each.memory_id for given in sources.values() for each in given if each.memory_id}
+    named = {s.memory_id for given in sources.values() for s in given if s.memory_id}
     keys = tx.memory_keys(sorted(named))
     had: dict[int, list[tuple[SqlValue, ...]]] = {key: [] for key in sources}
     for key, *row in tx.execute(
@@ -367,13 +370,13 @@ def _add_sources(tx: BankTransaction, sources: Mapping[int, Sequence[Source]]) -
     added, lacking = [], []
     for key, given in sources.items():
         live = [
-            source_row(each, keys.get(each.memory_id or ""))
-            for each in given
-            if each.memory_id is None or each.memory_id in keys
+            source_row(source, keys.get(source.memory_id or ""))
+            for source in given
+            if source.memory_id is None or source.memory_id in keys
         ]
         fresh = [row for row in dict.fromkeys(live) if row not in had[key]]
         added += [(key, n, tx.no, *row) for n, row in enumerate(fresh, start=len(had[key]))]
-        cites = any(each.memory_id is not None for each in given)
+        cites = any(source.memory_id is not None for source in given)
         if cites and not any(row[_SUPPORTS] for row in (*had[key], *fresh)):
             lacking.append(key)
     tx.executemany(insert_sql("sources", f"unit, ordinal, bank, {SOURCE_COLUMNS}"), added)
@@ -393,7 +396,7 @@ def _remove_sources(tx: BankTransaction, column: str, ids: Iterable[str]) -> lis
         (key_list(touched),),
     )
     _mark(tx, {key for (key,) in citing if supported[key]})
-    return [key for key, still in supported.items() if not still]
+    return [key for key, is_supported in supported.items() if not is_supported]
 
 
 def _renumber_sources(tx: BankTransaction, touched: set[int]) -> dict[int, bool]:
@@ -521,9 +524,7 @@ def _store_links(tx: BankTransaction, links: Sequence[Link]) -> None:
     )
 
 
-def _store_notes(tx: BankTransaction, changes: ChangeSet) -> None:
-    """Store history, mental models and the checkpoint."""
-    history, models, checkpoint = changes.history, changes.mental_models, changes.checkpoint
+def _store_history(tx: BankTransaction, history: Sequence[Change]) -> None:
     tx.executemany(
         insert_sql("history", f"key, bank, {CHANGE_COLUMNS}"),
         [
@@ -531,6 +532,9 @@ def _store_notes(tx: BankTransaction, changes: ChangeSet) -> None:
             for key, change in zip(tx.new_keys(len(history)), history, strict=True)
         ],
     )
+
+
+def _store_mental_models(tx: BankTransaction, models: Sequence[MentalModel]) -> None:
     tx.executemany(
         upsert_sql("mental_models", f"key, bank, {MENTAL_MODEL_COLUMNS}", "bank, id"),
         [
@@ -538,12 +542,15 @@ def _store_notes(tx: BankTransaction, changes: ChangeSet) -> None:
             for key, model in zip(tx.new_keys(len(models)), models, strict=True)
         ],
     )
-    if checkpoint is not None:
-        if checkpoint.expires_at is not None:
-            expired = "DELETE FROM marks WHERE bank = ? AND expires_at < ?"
-            tx.execute(expired, (tx.no, micros(utc_now())))
-        tx.execute(
-            upsert_sql("marks", "bank, queue, number, digest, expires_at", "bank, queue"),
-            (tx.no, checkpoint.queue, checkpoint.number, checkpoint.digest,
-             micros_or_none(checkpoint.expires_at)),
-        )  # fmt: skip
+
+
+def _store_checkpoint(tx: BankTransaction, checkpoint: QueueCheckpoint) -> None:
+    """Store a checkpoint; one that expires removes those of the bank that have expired."""
+    if checkpoint.expires_at is not None:
+        expired = "DELETE FROM marks WHERE bank = ? AND expires_at < ?"
+        tx.execute(expired, (tx.no, micros(utc_now())))
+    tx.execute(
+        upsert_sql("marks", "bank, queue, number, digest, expires_at", "bank, queue"),
+        (tx.no, checkpoint.queue, checkpoint.number, checkpoint.digest,
+         micros_or_none(checkpoint.expires_at)),
+    )  # fmt: skip
