@@ -5,7 +5,6 @@ Both recall once per turn, and retain no message twice.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,11 +25,16 @@ from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.integrations.common import (
+    OVERFETCH,
+    SPEAKERS,
+    OnFailure,
     as_question,
     check_options,
     check_picklable,
     checked_memory,
+    checked_speakers,
     recall,
+    report_failure,
     section,
     shortened,
 )
@@ -50,14 +54,8 @@ from hindsight_integrations.retain.fence import strip_fenced
 from hindsight_integrations.retain.replay import LEAST_OVERLAP
 from hindsight_integrations.retain.request import digest
 
-SPEAKERS = {"user": "user", "assistant": "assistant"}
-"""Roles whose messages are retained, and the name each is retained under."""
-
 MAX_TOKENS = 1024
 """Default token budget of recalled text in a chat."""
-
-OVERFETCH = 2
-"""Factor of the budget that is recalled, since memories that the chat shows are left out."""
 
 SESSIONS = 256
 """Sessions whose last turn is cached. After eviction a turn is recalled, and its messages are
@@ -73,12 +71,12 @@ CONTEXT_SHARE = 0.75
 """Share of a model's context window, if the model is known; that of LlamaIndex's chat buffer."""
 
 Retaining = Literal["eager", "overflow", "never"]
-OnFailure = Literal["warn", "raise"]
 
 _EMPTY = "Empty Response"
 """Reply that LlamaIndex's synthesizers make up if nothing was retrieved."""
 
-log = logging.getLogger("hindsight_integrations")
+ROLES = [role.value for role in MessageRole]
+"""Roles of messages in LlamaIndex."""
 
 
 def chat_options(given: ChatOptions) -> ChatOptions:
@@ -98,21 +96,6 @@ class Turn(NamedTuple):
 
     question: str
     before: str
-
-
-def checked_speakers(speakers: object) -> dict[str, str]:
-    """Return the names of speakers by role.
-
-    Raises:
-        InvalidInputError: they are no mapping of LlamaIndex's roles to names.
-    """
-    roles = [role.value for role in MessageRole]
-    if not isinstance(speakers, Mapping) or not {*speakers} <= {*roles}:
-        raise InvalidInputError(
-            f"speakers is {validation.shown(speakers)}; give a mapping from roles to names, such "
-            f'as {{"user": "Alice"}}; the roles are {", ".join(roles)}'
-        )
-    return {str(role): validation.label("a speaker", name) for role, name in speakers.items()}
 
 
 def last_turn(messages: Sequence[ChatMessage]) -> Turn | None:
@@ -181,7 +164,7 @@ class Chats:
 
     def __post_init__(self) -> None:
         checked_memory(self.memory)
-        self.speakers = checked_speakers(self.speakers)
+        self.speakers = checked_speakers(self.speakers, ROLES)
         validation.flag("separate_sessions", self.separate)
         validation.choice("on_failure", self.on_failure, get_args(OnFailure))
 
@@ -265,9 +248,7 @@ class Chats:
         return section(packed.text)
 
     def _report(self, what: str, error: HindsightError) -> None:
-        if self.on_failure == "raise":
-            raise error
-        log.warning("the chat continues without memory: %s failed: %s", what, error)
+        report_failure(self.on_failure, "the chat", what, error)
 
     def _scope(self, session_id: str | None) -> str | None:
         return (session_id or self.unnamed) if self.separate else None
@@ -487,7 +468,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             token_limit=token_limit,
             messages=list(messages),
             separate_sessions=validation.flag("separate_sessions", separate_sessions),
-            speakers=checked_speakers(speakers),
+            speakers=checked_speakers(speakers, ROLES),
             on_failure=validation.choice("on_failure", on_failure, get_args(OnFailure)),
             options=chosen,
         )

@@ -11,10 +11,10 @@ from llama_index.core.memory import BaseMemory
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.integrations.common import SPEAKERS, checked_speakers
 from hindsight_integrations.integrations.llamaindex.memory import (
-    SPEAKERS,
+    ROLES,
     TOKEN_LIMIT,
-    checked_speakers,
     newest_turns,
     said,
 )
@@ -60,7 +60,7 @@ class ReflectionChatMemory(BaseMemory):  # type: ignore[misc]
     ) -> None:
         super().__init__(
             token_limit=validation.positive("token_limit", token_limit),
-            speakers=checked_speakers(speakers),
+            speakers=checked_speakers(speakers, ROLES),
         )
         if learning is not None:
             self.attach(learning)
