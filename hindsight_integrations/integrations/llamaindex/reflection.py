@@ -15,8 +15,8 @@ from hindsight_integrations.integrations.common import SPEAKERS, checked_speaker
 from hindsight_integrations.integrations.llamaindex.memory import (
     ROLES,
     TOKEN_LIMIT,
+    conversation,
     newest_turns,
-    said,
 )
 from hindsight_integrations.nlp import tokens
 from hindsight_integrations.sessions import ReflectionMemory
@@ -27,7 +27,7 @@ class ReflectionChatMemory(BaseMemory):  # type: ignore[misc]
 
     Spoken messages are committed when they are put: no tool results, no system texts, no reasoning.
     `get` returns the insights as a system message, and the recent exchanges that fit `token_limit`.
-    Reflecting on them does not keep the agent waiting. Several chats may share one reflection
+    Reflection runs in the background. Several chats may share one reflection
     memory one after the other; for chats at the same time give each its own `session_id`.
 
     Args:
@@ -112,7 +112,7 @@ class ReflectionChatMemory(BaseMemory):  # type: ignore[misc]
 
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Add the messages that were spoken."""
-        self._attached.add_messages(said(messages, self.speakers))
+        self._attached.add_messages(conversation(messages, self.speakers))
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
         """Replace the exchanges. The insights stay."""
