@@ -128,7 +128,7 @@ class Visible:
 
 
 class VisibleRecords(logging.Filter):
-    """Makes control characters in log messages visible, and keeps each on its lines."""
+    """Make control characters in log messages visible."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Change the record; all pass."""

@@ -184,11 +184,11 @@ def markdown(found: ObservingFigures, command: str) -> str:
         ("those where observations replaced facts", replaced),
     ):
         if chosen:
-            parts.append(markdown_table((f"{name}: {len(chosen)}", *WAYS), _given(chosen)))
+            parts.append(markdown_table((f"{name}: {len(chosen)}", *WAYS), _evidence_rows(chosen)))
     return "\n\n".join(parts)
 
 
-def _given(readings: Sequence[Reading]) -> list[tuple[str, ...]]:
+def _evidence_rows(readings: Sequence[Reading]) -> list[tuple[str, ...]]:
     tokens = np.array([reading.tokens for reading in readings])
     found = 100 * np.array([reading.found for reading in readings])
     return [

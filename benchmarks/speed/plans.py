@@ -89,8 +89,8 @@ _BESIDE = """
 
 
 @dataclass
-class Asked:
-    """A question to the store, or a change.
+class QueryCost:
+    """Measured cost of a query to the store, or of a change.
 
     Attributes:
         milliseconds: the quickest of three times; of a change, the only one, planning included.
@@ -140,7 +140,7 @@ def fill(graph: Neo4jGraph, memories: int) -> None:
 
 
 def questions(graph: Neo4jGraph, memories: int) -> Mapping[str, Callable[[], object]]:
-    """Return what is asked, by name."""
+    """Return the queries to measure, by name."""
     now = _START + timedelta(days=3650)
     valid = MemoryFilter(now)
     about = replace(valid, types=frozenset({MemoryType.OBSERVATION}), entity_ids=("e0",))
@@ -221,21 +221,21 @@ def changes() -> Mapping[str, ChangeSet]:
     }
 
 
-def measured(graph: Neo4jGraph, memories: int) -> Iterator[Asked]:
+def measured(graph: Neo4jGraph, memories: int) -> Iterator[QueryCost]:
     """Yield what each question took, then what each change did."""
-    yield from _asked(graph, memories)
+    yield from _profiled(graph, memories)
     for name, change in changes().items():
         yield _changed(graph, name, change)
 
 
-def _changed(graph: Neo4jGraph, name: str, change: ChangeSet) -> Asked:
-    asked = Asked(name)
+def _changed(graph: Neo4jGraph, name: str, change: ChangeSet) -> QueryCost:
+    cost = QueryCost(name)
     plain = _Attempt.run
 
     def profiled(_: _Attempt, driver: Any, cypher: str, params: Mapping[str, Any]) -> list[Row]:
         result = driver.run(f"PROFILE {cypher}", {**params})
         rows = [tuple(row) for row in result.values()]
-        _note(asked, result.consume().profile)
+        _add_profile(cost, result.consume().profile)
         return rows
 
     started = time.perf_counter()
@@ -244,31 +244,31 @@ def _changed(graph: Neo4jGraph, name: str, change: ChangeSet) -> Asked:
         graph.apply(change)
     finally:
         _Attempt.run = plain  # type: ignore[method-assign]
-    asked.milliseconds = 1000 * (time.perf_counter() - started)
-    return asked
+    cost.milliseconds = 1000 * (time.perf_counter() - started)
+    return cost
 
 
-def _asked(graph: Neo4jGraph, memories: int) -> Iterator[Asked]:
+def _profiled(graph: Neo4jGraph, memories: int) -> Iterator[QueryCost]:
     database = graph._database
     plain = Database.query
     for name, ask in questions(graph, memories).items():
-        asked = Asked(name)
+        cost = QueryCost(name)
         seconds = []
         for _ in range(3):
             started = time.perf_counter()
             ask()
             seconds.append(time.perf_counter() - started)
-        asked.milliseconds = 1000 * min(seconds)
+        cost.milliseconds = 1000 * min(seconds)
         sent: list[tuple[str, Mapping[str, Any]]] = []
 
-        def noted(
+        def recorded(
             cypher: str, params: Mapping[str, Any], *given: Any, sent: Any = sent
         ) -> list[Row]:
             sent.append((cypher, params))
             return plain(database, cypher, params, *given)
 
-        graph._banks._execute = noted
-        database.query = noted  # type: ignore[method-assign, assignment]
+        graph._banks._execute = recorded
+        database.query = recorded  # type: ignore[method-assign, assignment]
         try:
             ask()
         finally:
@@ -276,15 +276,15 @@ def _asked(graph: Neo4jGraph, memories: int) -> Iterator[Asked]:
         for cypher, params in sent:
             with database._session("READ") as session:
                 profile = session.run(f"PROFILE {cypher}", {**params}).consume().profile
-            _note(asked, profile)
-        yield asked
+            _add_profile(cost, profile)
+        yield cost
 
 
-def _note(asked: Asked, profile: Any) -> None:
+def _add_profile(cost: QueryCost, profile: Any) -> None:
     for step in _steps(profile):
-        asked.touched += step.get("dbHits", 0)
+        cost.touched += step.get("dbHits", 0)
         if not step.get("children"):
-            asked.entered.add(step["operatorType"].partition("@")[0])
+            cost.entered.add(step["operatorType"].partition("@")[0])
 
 
 def _steps(profile: Any) -> Iterator[Any]:

@@ -2,7 +2,7 @@
 
     HINDSIGHT_GRAPH=bolt://... HINDSIGHT_VECTORS=http://... python -m benchmarks.speed.ratio
 
-Both hold the same bank and are asked and told the same in turns, so what else the machine does
+Both hold the same bank, and the same calls alternate between them, so what else the machine does
 slows both alike: times depend on the machine, ratios hardly.
 """
 
@@ -34,7 +34,7 @@ from hindsight_integrations.settings import Settings
 SIZES = (1_000, 10_000)
 SECTION = "ratio"
 WARM_UP = 60
-"""Questions, and turns told, before timing starts: a server compiles what it does often."""
+"""Questions, and turns retained, before timing starts: a server compiles frequent queries."""
 PATIENT = Settings(consolidate=False, recall_timeout=120, arm_timeout=60)
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Amounts measured at each size: questions, turns told by session, and sentences."""
+    """Amounts measured at each size: questions, turns retained by session, and sentences."""
 
     questions: int
     turns: int
@@ -84,27 +84,32 @@ def in_turns(
 
 
 def measure(embedded: Place, served: Place, size: int, extent: Extent) -> Figures:
-    """Fill both with the same bank, and ask and tell them the same in turns."""
+    """Fill both with the same bank, and alternate the same recalls and retains between them."""
     for place in (embedded, served):
         fill(place, size)
     asked = questions(extent.questions) + questions(extent.questions // 4, dated=True)
-    told = [replace(each, id=f"told {each.id}") for each in sessions(extent.turns, seed=3)]
-    before = [replace(each, id=f"before {each.id}") for each in sessions(2 * WARM_UP, seed=4)]
+    timed_sessions = [
+        replace(each, id=f"told {each.id}") for each in sessions(extent.turns, seed=3)
+    ]
+    warm_up_sessions = [
+        replace(each, id=f"before {each.id}") for each in sessions(2 * WARM_UP, seed=4)
+    ]
     texts = [
         f"Visitor {n} left a note about the kiosk in Walford." for n in range(extent.sentences)
     ]
     with embedded.open(settings=PATIENT) as one, served.open(settings=PATIENT) as other:
-        recall, tell, say = (
-            (partial(call, one), partial(call, other)) for call in (_recall, _tell, _say)
+        recall, retain_session, retain_text = (
+            (partial(call, one), partial(call, other))
+            for call in (_recall, _retain_session, _retain_text)
         )
         in_turns(*recall, questions(WARM_UP, seed=4))
         recalled = in_turns(*recall, asked)
-        in_turns(*tell, before)
+        in_turns(*retain_session, warm_up_sessions)
         return Figures(
             recall=recalled,
-            session=in_turns(*tell, told),
-            turns=sum(len(each.turns) for each in told),
-            sentence=in_turns(*say, texts),
+            session=in_turns(*retain_session, timed_sessions),
+            turns=sum(len(each.turns) for each in timed_sessions),
+            sentence=in_turns(*retain_text, texts),
         )
 
 
@@ -113,11 +118,11 @@ def _recall(memory: Hindsight, question: str) -> None:
         raise failure.error
 
 
-def _tell(memory: Hindsight, session: Session) -> None:
+def _retain_session(memory: Hindsight, session: Session) -> None:
     memory.retain_messages(BANK, session.messages, session=session.id)
 
 
-def _say(memory: Hindsight, text: str) -> None:
+def _retain_text(memory: Hindsight, text: str) -> None:
     memory.retain(BANK, text)
 
 

@@ -86,8 +86,8 @@ def _measure(bank: FilledBank, count: int) -> RecallFigures:
         for arm in Arm:
             chosen = dated if arm is Arm.TEMPORAL else asked
             latencies[f"{arm} alone"] = _latency(_recalling(memory, arms=(arm,)), chosen)
-    beside = _plain(bank) if bank.place.folder else ()
-    plain = {name: _latency(search, asked) for name, search in beside}
+    searches = _plain(bank) if bank.place.folder else ()
+    plain = {name: _latency(search, asked) for name, search in searches}
     return RecallFigures(memories, latencies, plain, first_answer, used, bank.place.disk())
 
 

@@ -30,7 +30,7 @@ from hindsight_integrations.cli import (
     workspace,
 )
 from hindsight_integrations.cli import models as model_commands
-from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, shown
+from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, on_screen
 from hindsight_integrations.cli.screen import INTERRUPTED, Output, Screen, interruptible
 from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.settings import variable
@@ -114,7 +114,7 @@ _NOTES = "A folder of notes"
 
 
 @app.command(rich_help_panel=_FIRST)
-@shown
+@on_screen
 def demo(
     output: Screen,
     question: Annotated[
@@ -291,8 +291,8 @@ def restore(
 
 
 def _in_all(result: BackupResult) -> str:
-    held = f"{tables.count(result.banks, 'bank')}, {tables.count(result.memories, 'memory')}"
-    return f"{held} ({result.bytes / 1e6:,.1f} MB)"
+    contents = f"{tables.count(result.banks, 'bank')}, {tables.count(result.memories, 'memory')}"
+    return f"{contents} ({result.bytes / 1e6:,.1f} MB)"
 
 
 @app.command(rich_help_panel=_KEEP)
@@ -372,7 +372,7 @@ def _baseline(name: str) -> str:
 
 
 @app.command(rich_help_panel=_KEEP)
-@shown
+@on_screen
 def evaluate(
     screen: Screen,
     files: Annotated[
@@ -446,7 +446,7 @@ def evaluate(
 
 
 @app.command(rich_help_panel=_FIRST)
-@shown
+@on_screen
 def version(screen: Screen) -> Output:
     """Show the installed release."""
     data = {"name": "hindsight-integrations", "version": __version__}

@@ -153,16 +153,16 @@ def editing(text: str, suffix: str) -> Iterator[str]:
         yield read_text(file)
     except (OSError, ValueError, subprocess.CalledProcessError) as error:
         if isinstance(error, InvalidInputError):
-            told = str(error)
+            message = str(error)
         else:
-            told = (
+            message = (
                 f"the editor {editor!r} failed: {error}; set $EDITOR to one that waits until the "
                 "file is closed"
             )
         if file.is_file() and file.read_bytes() != text.encode():
-            raise InvalidInputError(f"{told}; what you wrote is kept in {file}") from error
+            raise InvalidInputError(f"{message}; what you wrote is kept in {file}") from error
         rmtree(folder)
-        raise InvalidInputError(told) from error
+        raise InvalidInputError(message) from error
     except BaseException:
         rmtree(folder)
         raise

@@ -183,8 +183,8 @@ class Job:
         self._exits.__exit__(*error)
 
 
-def shown(function: Callable[..., Output]) -> Callable[..., None]:
-    """Make a command of a function of a `Screen`: it takes `--json`, and its output is shown."""
+def on_screen(function: Callable[..., Output]) -> Callable[..., None]:
+    """Make a command of a function of a `Screen`; the command takes `--json`."""
     return _command(function, function)
 
 

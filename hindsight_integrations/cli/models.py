@@ -10,7 +10,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hindsight_integrations.cli.job import shown
+from hindsight_integrations.cli.job import on_screen
 from hindsight_integrations.cli.screen import Output, Screen
 from hindsight_integrations.cli.tables import simple_table
 
@@ -21,7 +21,7 @@ models = typer.Typer(no_args_is_help=True, help="Embedding models in addition to
 
 
 @models.command("list")
-@shown
+@on_screen
 def show_models(screen: Screen) -> Output:
     """List the available models, and show which are installed."""
     from hindsight_integrations.nlp.model_files import list_models, models_folder
@@ -33,7 +33,7 @@ def show_models(screen: Screen) -> Output:
 
 
 @models.command("add")
-@shown
+@on_screen
 def add(
     screen: Screen,
     source: Annotated[

@@ -41,7 +41,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 
 EntityArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, alias or id.")]
 
-FORETOLD = ("memories", "derived", "rewritten", "mental_models")
+PREVIEW_FIELDS = ("memories", "derived", "rewritten", "mental_models")
 """Fields of `Forgotten` that a dry run shows beside the ids."""
 
 SHOWN_MENTIONS = 10
@@ -79,7 +79,7 @@ def create_bank(
     empathy: Trait = None,
 ) -> Output:
     """Create an empty bank."""
-    made = job.memory.banks.create(
+    created = job.memory.banks.create(
         bank,
         name=name or "",
         mission=mission or "",
@@ -87,7 +87,7 @@ def create_bank(
         disposition=_disposition(Disposition(), skepticism, literalism, empathy),
         directives=directives or (),
     )
-    return Output(made, f"Created bank {made.id}")
+    return Output(created, f"Created bank {created.id}")
 
 
 @banks.command("update")
@@ -138,8 +138,8 @@ def delete_bank(
 ) -> Output:
     """Delete a bank with everything in it, permanently."""
     count = job.memory.banks.stats(bank).memories
-    held = tables.count(count, "memory")
-    confirm(f"Permanently delete bank {bank!r} with {held}?", yes=yes)
+    contents = tables.count(count, "memory")
+    confirm(f"Permanently delete bank {bank!r} with {contents}?", yes=yes)
     job.memory.banks.delete(bank)
     return Output({"deleted": bank, "memories": count}, f"Deleted bank {bank}")
 
@@ -249,9 +249,9 @@ def forget(
     after = None if days is None else timedelta(days=days)
     work = partial(job.memory.forget, job.bank, memory_ids or (), after=after, **filters)
     if dry_run:
-        told = work(dry_run=True)
-        listed = {name: getattr(told, name) for name in FORETOLD}
-        return Output({"would_forget": told, **listed}, tables.foretold(told))
+        preview = work(dry_run=True)
+        listed = {name: getattr(preview, name) for name in PREVIEW_FIELDS}
+        return Output({"would_forget": preview, **listed}, tables.forget_preview(preview))
     if not memory_ids and filters["document_id"] is None:
         chosen = len(work(dry_run=True))
         if not chosen:
@@ -517,8 +517,9 @@ def delete_entity(job: Job, entity: EntityArgument, yes: Yes = False) -> Output:
 def timeline(job: Job, entity: EntityArgument) -> Output:
     """Show the memories of an entity by time, and the entities mentioned with it."""
     entries = job.memory.entities.timeline(job.bank, entity)
-    beside = job.memory.entities.companions(job.bank, entity)
-    return Output({"timeline": entries, "companions": beside}, tables.timeline(entries, beside))
+    companions = job.memory.entities.companions(job.bank, entity)
+    data = {"timeline": entries, "companions": companions}
+    return Output(data, tables.timeline(entries, companions))
 
 
 @entities.command()

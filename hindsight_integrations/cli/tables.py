@@ -111,10 +111,11 @@ def recalled(result: RecallResult, top: int) -> RenderableType:
     for item in result.memories[:top]:
         text = Text(item.memory.text).append(f"  {said_by(item)}", style="dim")
         table.add_row(str(item.rank), f"{item.score:.2f}", text)
-    return Group(table, *_beside(result), Padding(_summary(result, top), (1, 0, 0, 1)))
+    return Group(table, *_sections(result), Padding(_summary(result, top), (1, 0, 0, 1)))
 
 
-def _beside(result: RecallResult) -> Iterator[RenderableType]:
+def _sections(result: RecallResult) -> Iterator[RenderableType]:
+    """Yield the parts of a recall that follow its memories: chunks, entity notes, mental models."""
     if result.chunks:
         yield _section("Source text", [chunk.text for chunk in result.chunks])
     if result.entity_notes:
@@ -152,17 +153,17 @@ def memories(page: Page[Memory]) -> RenderableType:
     return _paged(table, page)
 
 
-def foretold(told: Forgotten) -> RenderableType:
+def forget_preview(preview: Forgotten) -> RenderableType:
     """Draw what a dry run of forgetting would delete, and what it would rewrite."""
     parts = [
-        ("Selected", told.memories),
-        ("Conclusions drawn only from these, deleted with them", told.derived),
-        ("Conclusions drawn from these and others, rewritten", told.rewritten),
+        ("Selected", preview.memories),
+        ("Conclusions drawn only from these, deleted with them", preview.derived),
+        ("Conclusions drawn from these and others, rewritten", preview.rewritten),
     ]
     drawn = [_section(title, [each.text for each in listed]) for title, listed in parts if listed]
-    if told.mental_models:
-        drawn.append(_section("Mental models, rewritten", told.mental_models))
-    return Group(*drawn, f"Would forget {count(len(told), 'memory')}; nothing was deleted")
+    if preview.mental_models:
+        drawn.append(_section("Mental models, rewritten", preview.mental_models))
+    return Group(*drawn, f"Would forget {count(len(preview), 'memory')}; nothing was deleted")
 
 
 def memory(memory: Memory) -> RenderableType:

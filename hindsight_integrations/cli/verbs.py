@@ -134,8 +134,8 @@ def retain(
             raise typer.BadParameter("--document is the id of one text, but several were given")
         result = _retain_texts(job, [{**shared, **single, **item} for item in items])
     gone = _gone(job, items) if folder is not None and items else []
-    told = _pruned(job, items, gone) if prune else _not_in_folder(gone)
-    warnings = told + [
+    notices = _pruned(job, items, gone) if prune else _not_in_folder(gone)
+    warnings = notices + [
         f"item {item.index + 1} was not stored: {item.error}" for item in result.failed
     ]
     code = 1 if result.failed else 0

@@ -14,7 +14,7 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from hindsight_integrations.cli.inputs import read_text
-from hindsight_integrations.cli.job import Job, on_memory, shown
+from hindsight_integrations.cli.job import Job, on_memory, on_screen
 from hindsight_integrations.cli.screen import Output, Screen
 from hindsight_integrations.cli.tables import simple_table
 
@@ -259,7 +259,7 @@ shadow = typer.Typer(
 
 
 @shadow.command("report")
-@shown
+@on_screen
 def shadow_report(screen: Screen, root: Root = Path()) -> Output:
     """Compare the hits of all searches made with --shadow."""
     from hindsight_integrations.workspace.shadow import FILE, ShadowLog, ShadowReport

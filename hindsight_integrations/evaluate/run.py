@@ -117,7 +117,7 @@ def measure(
     step = validation.positive("every", every)
     if limit_questions is not None:
         validation.positive("limit_questions", limit_questions)
-    asked = _asked(dataset, step, limit_questions)
+    asked = _selected_questions(dataset, step, limit_questions)
     report = progress or (lambda stage, done, total: None)
     items, questions = sum(len(b.items) for b, _ in asked), sum(len(some) for _, some in asked)
     rows: list[QuestionRow] = []
@@ -145,10 +145,10 @@ def measure(
     )
 
 
-def _asked(
+def _selected_questions(
     dataset: Dataset, step: int, limit: int | None
 ) -> list[tuple[DataBank, tuple[DataQuestion, ...]]]:
-    """Return the banks that are asked, with every `step`-th question of the dataset."""
+    """Return every `step`-th question of the dataset, by bank, at most `limit` per bank."""
     starts = accumulate((len(bank.questions) for bank in dataset.banks), initial=0)
     chosen = (
         (bank, bank.questions[-start % step :: step][:limit])

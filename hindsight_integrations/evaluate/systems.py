@@ -100,12 +100,12 @@ class HindsightSystem:
         banks = self._memory.banks
         content = f"items {_fingerprint(bank)}"
         try:
-            kept = banks.get(bank_id).background
+            stored = banks.get(bank_id).background
         except BankNotFoundError:
-            kept = None
-        if kept == content:
+            stored = None
+        if stored == content:
             return Remembered(banks.stats(bank_id).memories, None)
-        if kept is not None:
+        if stored is not None:
             banks.delete(bank_id)
         banks.create(bank_id, name=f"{self._dataset}: {bank.id}")
         started = time.perf_counter()

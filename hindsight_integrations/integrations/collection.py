@@ -65,13 +65,13 @@ def checked_ids(ids: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Texts of this name in banks; other memories of the banks are neither found nor touched."""
+    """The texts of one collection; other memories of a bank are neither read nor changed."""
 
     memory: Hindsight
     name: str
 
     def put(self, bank_id: str, records: Iterable[Record]) -> None:
-        """Store texts, in place of those with the same ids. Blank ones, which no query finds, go.
+        """Store texts, replacing those with the same ids; blank ones are deleted.
 
         Raises:
             ConflictError: an id is that of another memory; nothing was stored.
@@ -79,19 +79,21 @@ class Collection:
         """
         latest = {record.id: record for record in records}
         self.delete(bank_id, [id for id, each in latest.items() if validation.is_blank(each.text)])
-        kept = [record for record in latest.values() if not validation.is_blank(record.text)]
-        taken = self._read(bank_id, [id for record in kept for id in self._memory_ids(record.id)])
-        made = [self._memory_of(bank_id, record, taken) for record in kept]
-        if made:
-            # Found by what they say: most have no date, and none has that of its import.
-            self.memory.retain_memories(bank_id, made, dated=False)
+        storable = [record for record in latest.values() if not validation.is_blank(record.text)]
+        taken = self._read(
+            bank_id, [id for record in storable for id in self._memory_ids(record.id)]
+        )
+        memories = [self._memory_of(bank_id, record, taken) for record in storable]
+        if memories:
+            # Undated: the time of the import says nothing about the text.
+            self.memory.retain_memories(bank_id, memories, dated=False)
 
     def get(self, bank_id: str, ids: Sequence[str]) -> dict[str, Record]:
         """Return the texts of these ids that exist."""
-        return {id: _record(memory) for id, memory in self._found(bank_id, ids).items()}
+        return {id: _record(memory) for id, memory in self._memories(bank_id, ids).items()}
 
     def ids(self, bank_id: str, where: Where | None = None) -> list[str]:
-        """Return the ids of all texts that pass."""
+        """Return the ids of all texts that meet the conditions."""
         try:
             stored = self.memory.storage.find_ids(bank_id, self._where(where))
         except BankNotFoundError:
@@ -101,7 +103,7 @@ class Collection:
 
     def delete(self, bank_id: str, ids: Sequence[str]) -> None:
         """Delete texts permanently; ids that do not exist are ignored."""
-        if known := [memory.id for memory in self._found(bank_id, ids).values()]:
+        if known := [memory.id for memory in self._memories(bank_id, ids).values()]:
             self.memory.forget(bank_id, known)
 
     def search(
@@ -117,9 +119,9 @@ class Collection:
 
     def vectors(self, bank_id: str, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors of texts."""
-        memory_ids = {id: memory.id for id, memory in self._found(bank_id, ids).items()}
-        found = self.memory.storage.vectors(bank_id, list(memory_ids.values()))
-        return {id: np.asarray(found[own], np.float32) for id, own in memory_ids.items()}
+        memory_ids = {id: memory.id for id, memory in self._memories(bank_id, ids).items()}
+        vectors = self.memory.storage.vectors(bank_id, list(memory_ids.values()))
+        return {id: np.asarray(vectors[own], np.float32) for id, own in memory_ids.items()}
 
     @staticmethod
     def with_ids(ids: Sequence[str]) -> Where:
@@ -138,8 +140,8 @@ class Collection:
         derived = _DERIVED + blake2b(name, digest_size=16).hexdigest()
         return [id, derived] if len(id) <= validation.MAX_ID else [derived]
 
-    def _found(self, bank_id: str, ids: Sequence[str]) -> dict[str, Memory]:
-        """Return the memories of texts by the id of the text."""
+    def _memories(self, bank_id: str, ids: Sequence[str]) -> dict[str, Memory]:
+        """Return the memories of existing texts by the id of the text."""
         possible = {id: self._memory_ids(id) for id in ids}
         read = self._read(bank_id, [each for several in possible.values() for each in several])
         stored = {
@@ -156,15 +158,15 @@ class Collection:
 
     def _memory_of(self, bank_id: str, record: Record, taken: Mapping[str, Memory]) -> Memory:
         own = {_escaped(name): value for name, value in record.metadata.items()}
-        stored = {name: _stored(value) for name, value in own.items()}
-        coded = [name for name, value in stored.items() if value is None]
+        stored = {name: _metadata_value(value) for name, value in own.items()}
+        json_names = [name for name, value in stored.items() if value is None]
         metadata = {
-            name: json.dumps(own[name], default=_plain) if value is None else value
+            name: json.dumps(own[name], default=_json_value) if value is None else value
             for name, value in stored.items()
         }
         metadata |= {_NAME: self.name, _ID: record.id}
-        if coded:
-            metadata[_JSON] = json.dumps(coded, ensure_ascii=False)
+        if json_names:
+            metadata[_JSON] = json.dumps(json_names, ensure_ascii=False)
         id = self._memory_id(bank_id, record.id, taken)
         return Memory(id, bank_id, record.text, metadata=metadata)
 
@@ -175,12 +177,12 @@ class Collection:
             ConflictError: a memory that is no text of a collection has the text's id.
         """
         *own, derived = self._memory_ids(id)
-        there = taken.get(id)
+        existing = taken.get(id)
         if not own or derived in taken:
             return derived
-        if there is None or self._has(there):
+        if existing is None or self._has(existing):
             return id
-        if _NAME in there.metadata:
+        if _NAME in existing.metadata:
             return derived
         raise ConflictError(
             f"bank {bank_id!r} has another memory with the id {id!r} that is not in the "
@@ -224,13 +226,13 @@ def _stored_names(where: Where) -> Where:
     return cast(Where, renamed(where))
 
 
-def _plain(value: object) -> object:
-    """Return a value that JSON does not know as one that it does."""
+def _json_value(value: object) -> object:
+    """Convert a value that JSON does not support to one that it does, for `json.dumps`."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else str(value)
 
 
-def _stored(value: object) -> MetadataValue | None:
-    """Return a value that a bank takes as it is, a date as ISO 8601; None if it has to be JSON."""
+def _metadata_value(value: object) -> MetadataValue | None:
+    """Return a value as stored in metadata, a date as ISO 8601; None if it needs JSON."""
     match value.item() if isinstance(value, np.generic) else value:
         case bool() | str() as plain:
             return plain
@@ -244,9 +246,9 @@ def _stored(value: object) -> MetadataValue | None:
 
 
 def _record(memory: Memory, score: float = 0.0) -> Record:
-    coded = {_unescaped(name) for name in json.loads(str(memory.metadata.get(_JSON, "[]")))}
+    json_names = {_unescaped(name) for name in json.loads(str(memory.metadata.get(_JSON, "[]")))}
     metadata = {
-        name: json.loads(str(value)) if name in coded else value
+        name: json.loads(str(value)) if name in json_names else value
         for name, value in own_metadata(memory).items()
     }
     return Record(str(memory.metadata.get(_ID, memory.id)), memory.text, metadata, score)

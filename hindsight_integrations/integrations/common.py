@@ -13,13 +13,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from inspect import Parameter, signature
-from typing import Any, is_typeddict
+from typing import Any, Literal, is_typeddict
 
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import (
     BankNotFoundError,
     DocumentNotFoundError,
+    HindsightError,
     InvalidInputError,
     MemoryNotFoundError,
 )
@@ -50,7 +51,17 @@ log = logging.getLogger("hindsight_integrations")
 
 
 HANDFUL = 10
-"""Memories that a retriever returns at most, unless it is told how many: a prompt takes no more."""
+"""Maximum number of memories of a retriever that was given no number."""
+
+OVERFETCH = 2
+"""Factor of the token budget that is recalled in a chat, because memories that the chat itself
+contains are left out."""
+
+SPEAKERS: Mapping[str, str] = {"user": "user", "assistant": "assistant"}
+"""Default roles whose messages are retained, and the name each is retained under."""
+
+OnFailure = Literal["warn", "raise"]
+"""What a chat adapter does when the memory fails: log and continue without it, or raise."""
 
 
 def check_options(
@@ -158,6 +169,35 @@ def shown_bank(bank_id: object) -> str:
     if isinstance(bank_id, str | list | tuple):
         return f"bank_id={bank_id!r}"
     return f"bank_id={getattr(bank_id, '__qualname__', type(bank_id).__name__)}()"
+
+
+def checked_speakers(speakers: object, roles: Iterable[str]) -> dict[str, str]:
+    """Return the names of speakers by role.
+
+    Raises:
+        InvalidInputError: they are no mapping from some of the roles to names.
+    """
+    known = [*roles]
+    if not isinstance(speakers, Mapping) or not {*speakers} <= {*known}:
+        raise InvalidInputError(
+            f"speakers is {validation.shown(speakers)}; give a mapping from roles to names, such "
+            f'as {{"user": "Alice"}}; the roles are {", ".join(known)}'
+        )
+    return {str(role): validation.label("a speaker", name) for role, name in speakers.items()}
+
+
+def report_failure(on_failure: OnFailure, owner: str, action: str, error: HindsightError) -> None:
+    """Log that an adapter continues without memory, or raise the error, as `on_failure` says.
+
+    Args:
+        on_failure: the adapter's argument.
+        owner: the name of the adapter in the log.
+        action: what failed, such as "recall in bank 'a'".
+        error: the error.
+    """
+    if on_failure == "raise":
+        raise error
+    log.warning("%s continues without memory: %s failed: %s", owner, action, error)
 
 
 def check_picklable(memory: Hindsight | None) -> None:

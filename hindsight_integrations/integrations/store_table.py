@@ -1,7 +1,7 @@
 """Items by namespace and key in SQLite: the table of LangGraph's store and LlamaIndex's chat store.
 
-Changes that recall does not know yet are rows of `unsent`, written in the same transaction as the
-item, so that none is lost if the process ends before recall is told.
+The table `unsent` is an outbox: changes that recall does not know yet, written in the same
+transaction as the item, so that none is lost if the process ends before it is sent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hindsight_integrations.errors import (
 Namespace = tuple[str, ...]
 
 VERSION = 1
-WAIT = 10.0
+BUSY_TIMEOUT = 10.0
 """Seconds to wait for another process's transaction."""
 
 # A namespace is stored as its labels, each followed by a full stop, which no label contains.
@@ -104,12 +104,12 @@ class StoreTable:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
         self._open = True
-        with _mapped(self._path):
+        with _mapped_errors(self._path):
             self._db = sqlite3.connect(
-                self._path, timeout=WAIT, check_same_thread=False, isolation_level=None
+                self._path, timeout=BUSY_TIMEOUT, check_same_thread=False, isolation_level=None
             )
         try:
-            with _mapped(self._path):
+            with _mapped_errors(self._path):
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA foreign_keys = ON")
             self._prepare()
@@ -132,7 +132,7 @@ class StoreTable:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all that the block writes, or nothing.
+        """Commit everything that the block writes, or nothing.
 
         Raises:
             ClosedError: the table was closed.
@@ -141,7 +141,7 @@ class StoreTable:
         """
         if not self._open:
             raise ClosedError("this store is closed; open a new one on the same file")
-        with _mapped(self._path):
+        with _mapped_errors(self._path):
             try:
                 self._db.execute("BEGIN IMMEDIATE")  # inside: Ctrl-C is raised when it has begun
                 yield
@@ -189,8 +189,8 @@ class StoreTable:
             bank: the bank of the item.
             namespace: its namespace.
             key: its name in the namespace.
-            value: anything that JSON has.
-            text: the text that queries search it by; blank if none shall find it.
+            value: the value, which must be serialisable as JSON.
+            text: the text that queries search it by; blank to exclude it from queries.
             ttl: minutes until it expires, counted from when it was last touched.
             now: the current time.
         """
@@ -201,10 +201,10 @@ class StoreTable:
         )
         self._db.execute(
             _PUT,
-            (key, _json(value), text, at, at, ttl, _end(now, ttl), bank, path),
+            (key, _json(value), text, at, at, ttl, _expiry(now, ttl), bank, path),
         )
         if text or (old and old.text):
-            self._note(bank, path, key, text)
+            self._queue_change(bank, path, key, text)
 
     def delete(self, bank: str, namespace: Namespace, key: str) -> None:
         """Remove an item, and its namespace if that was the last one in it."""
@@ -225,17 +225,17 @@ class StoreTable:
         return len(expired)
 
     def touch(self, bank: str, rows: Iterable[Row], now: datetime) -> bool:
-        """Restart the time to live of the items that have one; return True if recall must know."""
-        touched = False
+        """Restart the time to live of items that have one; return True if a change was queued."""
+        is_queued = False
         for row in rows:
             (ttl,) = self._db.execute("SELECT ttl FROM items WHERE id = ?", (row.id,)).fetchone()
             if ttl is not None:
-                end = _end(now, ttl)
+                end = _expiry(now, ttl)
                 self._db.execute("UPDATE items SET expires_at = ? WHERE id = ?", (end, row.id))
                 if row.text:
-                    self._note(bank, _path(row.namespace), row.key, row.text)
-                    touched = True
-        return touched
+                    self._queue_change(bank, _path(row.namespace), row.key, row.text)
+                    is_queued = True
+        return is_queued
 
     def banks(self) -> list[str]:
         """Return the banks that have changes which recall does not know yet."""
@@ -283,9 +283,9 @@ class StoreTable:
             (bank, path),
         )
         if row.text:
-            self._note(bank, path, row.key, "")
+            self._queue_change(bank, path, row.key, "")
 
-    def _note(self, bank: str, path: str, key: str, text: str) -> None:
+    def _queue_change(self, bank: str, path: str, key: str, text: str) -> None:
         self._db.execute(
             "INSERT OR REPLACE INTO unsent (bank, path, key, text) VALUES (?, ?, ?, ?)",
             (bank, path, key, text),
@@ -293,7 +293,7 @@ class StoreTable:
 
 
 @contextmanager
-def _mapped(path: str) -> Iterator[None]:
+def _mapped_errors(path: str) -> Iterator[None]:
     try:
         yield
     except UnicodeEncodeError as error:
@@ -339,7 +339,7 @@ def _iso(time: datetime) -> str:
     return time.isoformat(timespec="microseconds")
 
 
-def _end(now: datetime, ttl: float | None) -> str | None:
+def _expiry(now: datetime, ttl: float | None) -> str | None:
     if ttl is None:
         return None
     try:

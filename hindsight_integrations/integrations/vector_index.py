@@ -2,8 +2,8 @@
 
 Frameworks agree on three things: rows with an id, a text, metadata and a vector are written;
 rows are removed by id; the nearest rows with a metadata value are searched. What they return with
-a row, and what their scores mean, differs. So a row's text is its vector: cosines are computed from
-it here, exactly, and nothing is asked of a store but whom it finds.
+a row, and what their scores mean, differs. So a row's text is its vector, from which exact cosines
+are computed here: only the selection of rows is left to the store.
 
 Rows have ids and metadata of hexadecimal digits, which no store's filter misreads. The keys of
 spaces are the rows of a space of their own, which also has one row that is always there.
@@ -38,15 +38,15 @@ SPACE, NAME = "hindsight_space", "hindsight_name"
 """Metadata fields of a row: the space it belongs to, and its id there."""
 
 _BATCH = 500
-_LISTED = 1_000
-"""Rows that are asked for first when a space is listed; then four times as many, until all came."""
+_LIST_LIMIT = 1_000
+"""First limit of a search that lists a space; multiplied by 4 until all rows are returned."""
 
-_START = "vector:"
+_VECTOR_PREFIX = "vector:"
 _SENTINEL_ROW = ""
-"""Row of the space of keys that is always there: some stores have no table without a row."""
+"""Row that the space of keys always has, because some stores have no table without a row."""
 
-_AWAY_ERROR_NAMES = ("timeout", "connect", "unavailable", "transport")
-"""Parts of the names of errors that say that a server was not reached."""
+_UNREACHABLE_ERROR_NAMES = ("timeout", "connect", "unavailable", "transport")
+"""Parts of the names of error classes for a server that cannot be reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +65,21 @@ class Row:
 
 
 def text_of(vector: Vector) -> str:
-    """Return the text that stands for a vector."""
-    return _START + b64encode(np.asarray(vector, np.float32).tobytes()).decode()
+    """Encode a vector as text."""
+    return _VECTOR_PREFIX + b64encode(np.asarray(vector, np.float32).tobytes()).decode()
 
 
 def vector_of(text: str) -> Vector | None:
-    """Return the vector that a text stands for; None for any other text."""
-    if not text.startswith(_START):
+    """Decode a vector from its text; return None for any other text."""
+    if not text.startswith(_VECTOR_PREFIX):
         return None
-    return np.frombuffer(b64decode(text.removeprefix(_START)), dtype=np.float32)
+    return np.frombuffer(b64decode(text.removeprefix(_VECTOR_PREFIX)), dtype=np.float32)
 
 
 class FrameworkVectors(ABC):
     """A `VectorIndex` on a store that adds, removes and searches rows.
 
-    Frameworks do not say whether a store bears several threads, so it is given one call at a time.
+    Frameworks do not say whether a store is thread-safe, so calls are serialised.
 
     Args:
         where: the store, for errors.
@@ -101,27 +101,27 @@ class FrameworkVectors(ABC):
         self._lock = threading.RLock()
         self._closed = False
         self._keys = self._space("keys\0")
-        self._known: set[str] = set()
-        self._first = np.eye(1, dimension, dtype=np.float32)
-        with self._calls():
-            if not self._has_begun():
-                self._put(self._keys, [_SENTINEL_ROW], self._first)
-                self._nearest(self._keys, self._first[0], 1)
+        self._written_keys: set[str] = set()
+        self._first_axis = np.eye(1, dimension, dtype=np.float32)
+        with self._call():
+            if not self._is_initialised():
+                self._put(self._keys, [_SENTINEL_ROW], self._first_axis)
+                self._nearest(self._keys, self._first_axis[0], 1)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._where})"
 
     @abstractmethod
     def _add(self, rows: Sequence[Row], vectors: NDArray[np.float32]) -> None:
-        """Write rows; those of the same ids are gone, unless the store overwrites them."""
+        """Write rows; no row has one of their ids, unless the store overwrites."""
 
     @abstractmethod
     def _remove(self, ids: Sequence[str]) -> None:
-        """Remove rows that are there."""
+        """Remove rows that exist."""
 
     @abstractmethod
     def _search(self, space: str, vector: Vector, limit: int) -> list[tuple[str, dict[str, str]]]:
-        """Return text and metadata of the nearest rows whose `SPACE` is this."""
+        """Return text and metadata of the nearest rows of a space."""
 
     def upsert(self, bank_key: str, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """Write or overwrite; `vectors` has shape (len(ids), dimension).
@@ -129,13 +129,13 @@ class FrameworkVectors(ABC):
         Raises:
             EmbedderMismatchError: the vectors are longer than those of the store.
         """
-        with self._calls():
+        with self._call():
             if not ids:
                 return
-            if bank_key not in self._known:
+            if bank_key not in self._written_keys:
                 if bank_key not in self._names(self._keys):
-                    self._put(self._keys, [bank_key], self._first)
-                self._known.add(bank_key)
+                    self._put(self._keys, [bank_key], self._first_axis)
+                self._written_keys.add(bank_key)
             space, padded = self._space(bank_key), self._padded(vectors)
             if not self._overwrites:
                 self._delete(space, ids)
@@ -143,7 +143,7 @@ class FrameworkVectors(ABC):
 
     def delete(self, bank_key: str, ids: Sequence[str]) -> None:
         """Remove vectors; unknown ids are ignored."""
-        with self._calls():
+        with self._call():
             self._delete(self._space(bank_key), ids)
 
     def query(self, bank_key: str, vector: Vector, limit: int) -> list[tuple[str, float]]:
@@ -154,7 +154,7 @@ class FrameworkVectors(ABC):
         self, bank_key: str, vectors: NDArray[np.float32], limit: int
     ) -> list[list[tuple[str, float]]]:
         """Return the result of `query` for each row."""
-        with self._calls():
+        with self._call():
             if limit <= 0 or not len(vectors):
                 return [[] for _ in vectors]
             space = self._space(bank_key)
@@ -164,35 +164,35 @@ class FrameworkVectors(ABC):
             ]
 
     def ids(self, bank_key: str) -> set[str]:
-        """Return all ids of a space, as far as the store's search finds them."""
-        with self._calls():
+        """Return the ids of a space that the store's search returns, which may be approximate."""
+        with self._call():
             return self._names(self._space(bank_key))
 
     def keys(self) -> set[str]:
         """Return all bank keys that have a space."""
-        with self._calls():
+        with self._call():
             return self._names(self._keys) - {_SENTINEL_ROW}
 
     def drop(self, bank_key: str) -> None:
         """Remove a space and all in it."""
-        with self._calls():
+        with self._call():
             space = self._space(bank_key)
-            while found := self._names(space):  # again, should a search have missed some
+            while found := self._names(space):  # a search may be approximate and miss some
                 self._delete(space, sorted(found))
             self._delete(self._keys, [bank_key])
-            self._known.discard(bank_key)
+            self._written_keys.discard(bank_key)
 
     def close(self) -> None:
-        """Refuse further calls; the store itself is closed by the one who opened it."""
+        """Refuse further calls; the store itself is closed by its owner."""
         self._closed = True
 
-    def _has_begun(self) -> bool:
-        """Return True if the row is there that always is."""
+    def _is_initialised(self) -> bool:
+        """Return True if the sentinel row exists."""
         try:
-            return bool(self._nearest(self._keys, self._first[0], 1))
+            return bool(self._nearest(self._keys, self._first_axis[0], 1))
         except HindsightError:
             raise
-        except Exception:  # noqa: BLE001 - without a table; if it is another, writing fails too
+        except Exception:  # noqa: BLE001 - there is no table; after any other error writing fails, too
             return False
 
     def _put(self, space: str, names: Sequence[str], vectors: NDArray[np.float32]) -> None:
@@ -209,8 +209,8 @@ class FrameworkVectors(ABC):
             self._remove(page)
 
     def _names(self, space: str) -> set[str]:
-        limit = _LISTED
-        while len(found := self._nearest(space, self._first[0], limit)) == limit:
+        limit = _LIST_LIMIT
+        while len(found := self._nearest(space, self._first_axis[0], limit)) == limit:
             limit *= 4
         return {name for name, _ in found}
 
@@ -247,8 +247,8 @@ class FrameworkVectors(ABC):
         return blake2b(f"{self._namespace}\0{bank_key}".encode(), digest_size=16).hexdigest()
 
     @contextmanager
-    def _calls(self) -> Iterator[None]:
-        """Let one call through at a time; raise what the store raises as `StoreError`."""
+    def _call(self) -> Iterator[None]:
+        """Serialise calls, and map the store's errors to `StoreError`."""
         with self._lock:
             if self._closed:
                 raise ClosedError(f"the vector index {self!r} was used after close()")
@@ -258,10 +258,10 @@ class FrameworkVectors(ABC):
                 raise
             except Exception as error:
                 names = "".join(kind.__name__.lower() for kind in type(error).__mro__)
-                away = isinstance(error, OSError) or any(
-                    part in names for part in _AWAY_ERROR_NAMES
+                is_unreachable = isinstance(error, OSError) or any(
+                    part in names for part in _UNREACHABLE_ERROR_NAMES
                 )
-                raise (StoreUnavailableError if away else StoreError)(
+                raise (StoreUnavailableError if is_unreachable else StoreError)(
                     f"the vector store {self._where}: {error or type(error).__name__}; retained "
                     "memories are safe in the graph, and are written again when the store is "
                     "available"

@@ -15,7 +15,7 @@ TOKENS = 1024
 Type = Literal["world", "experience", "opinion", "observation"]
 
 
-class Nothing(BaseModel):
+class NoArguments(BaseModel):
     """No arguments."""
 
 

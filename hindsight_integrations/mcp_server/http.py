@@ -21,7 +21,7 @@ from hindsight_integrations.mcp_server.tools import TOOL_SETS, Tools
 LOCAL = tuple(
     f"{host}{port}" for host in ("127.0.0.1", "localhost", "[::1]") for port in ("", ":*")
 )
-"""Values of the header Host that are answered, unless something in front checks them."""
+"""Allowed values of the header Host, unless a proxy or middleware in front checks it."""
 
 _BANK = "hindsight_integrations.mcp_bank"
 """Key of a request's scope: the bank in its path."""
@@ -30,14 +30,14 @@ _BANK = "hindsight_integrations.mcp_bank"
 class McpApp:
     """An ASGI application: `/` gives access to all banks, `/{bank}/` to one.
 
-    It offers the core tools, and with `?tools=all` all of them. It keeps no sessions, so that any
-    of several processes can answer a request. `run` has to be entered while it serves. A bank
-    whose id has a slash is reached at `/` alone.
+    It offers the core tools, and with `?tools=all` all of them. It is stateless, so that any of
+    several processes can answer a request. `run` has to be entered while it serves. A bank whose
+    id has a slash can only be used at `/`.
 
     Args:
-        memory: an open engine.
-        guarded: True if something in front checks the headers Host and Origin; else requests of
-            web pages and for other names than those of the loopback are refused.
+        memory: the open memory.
+        guarded: True if a proxy or middleware in front checks the headers Host and Origin; else
+            requests of web pages, and for hosts other than the loopback, are refused.
     """
 
     def __init__(self, memory: Hindsight, *, guarded: bool = False) -> None:
@@ -47,19 +47,19 @@ class McpApp:
             allowed_hosts=list(LOCAL),
             allowed_origins=[f"http://{host}" for host in LOCAL],
         )
-        self._serving: dict[tuple[Tools, bool], StreamableHTTPSessionManager] = {}
+        self._managers: dict[tuple[Tools, bool], StreamableHTTPSessionManager] = {}
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
         """Serve while the block runs; it may be entered again."""
         async with AsyncExitStack() as running:
             for tools in TOOL_SETS:
-                for bank_of in (None, _in_path):
+                for bank_of in (None, _bank_in_path):
                     manager = self._manager(server_of(self._use, tools=tools, bank_of=bank_of))
                     await running.enter_async_context(manager.run())
-                    self._serving[tools, bank_of is None] = manager
+                    self._managers[tools, bank_of is None] = manager
             yield
-        self._serving.clear()
+        self._managers.clear()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request.
@@ -73,17 +73,17 @@ class McpApp:
             return
         bank = scope["path"].removeprefix(scope.get("root_path", "")).strip("/")
         tools = QueryParams(scope["query_string"]).get("tools", "core")
-        if "/" in bank or tools not in TOOL_SETS:  # what is in front reads one segment as the bank
+        if "/" in bank or tools not in TOOL_SETS:  # the service reads one segment as the bank
             reason = "give /mcp/ or /mcp/{bank}/, and tools=core or tools=all"
             await PlainTextResponse(reason, 404)(scope, receive, send)
             return
-        if not self._serving:
+        if not self._managers:
             raise RuntimeError(
                 "McpApp.run() is not running; enter it in the application's lifespan"
             )
-        manager = self._serving[tools, not bank]
-        noted = scope.setdefault("state", {})
-        noted["write"] = False  # unless a tool is called that writes, which `server_of` notes
+        manager = self._managers[tools, not bank]
+        # A tool that writes sets this to True; see `server_of`.
+        scope.setdefault("state", {})["write"] = False
         await manager.handle_request({**scope, _BANK: bank}, receive, send)
 
     def _use(self, action: Callable[[Hindsight], str]) -> str:
@@ -96,8 +96,8 @@ class McpApp:
         return server.session_manager
 
 
-def _in_path(request: Request | None, asked: str | None) -> str:
+def _bank_in_path(request: Request | None, named: str | None) -> str:
     """Return the bank in the path of a request."""
     http: Any = request and request.request_context.request
     bank: str = http.scope[_BANK]
-    return pinned_to(bank)(request, asked)
+    return pinned_to(bank)(request, named)

@@ -20,10 +20,10 @@ RECENT = 20
 """Memories of the resource `recent`."""
 
 PAGE = 1000
-"""Most memories that a page of `memories.list` holds."""
+"""Maximum memories in a page of `memories.list`."""
 
 FIRST_DAYS, WIDER = 1, 8
-"""Days before the latest memory that are looked at first, and the factor of each further look."""
+"""Days before the latest memory that are read first, and the factor of each further span."""
 
 
 def profile(memory: Hindsight, bank: str) -> str:
@@ -56,22 +56,22 @@ def entity(memory: Hindsight, bank: str, name: str) -> str:
 
 
 def _latest(memory: Hindsight, bank: str) -> list[Memory]:
-    """Return the latest memories, read from spans before the last one that widen until they do."""
+    """Return the latest memories, read from spans that widen until they hold `RECENT` memories."""
     stats = memory.banks.stats(bank)
     if stats.first_mentioned_at is None or stats.last_mentioned_at is None:
         return []
     found: list[Memory] = []
-    days, whole = FIRST_DAYS, False
-    while len(found) < RECENT and not whole:
+    days, is_all = FIRST_DAYS, False
+    while len(found) < RECENT and not is_all:
         since = stats.last_mentioned_at - timedelta(days=days)
-        whole = since <= stats.first_mentioned_at
+        is_all = since <= stats.first_mentioned_at
         found = _since(memory, bank, since.isoformat())
         days *= WIDER
     return sorted(found, key=lambda one: (one.mentioned_at, one.id), reverse=True)[:RECENT]
 
 
 def _since(memory: Hindsight, bank: str, since: str) -> list[Memory]:
-    """Return the memories said since then; of many, the last that were stored."""
+    """Return the memories said since a time, at most `PAGE`: those stored last."""
     where = {"mentioned_at": {"$gte": since}}
     said = every_item(
         lambda cursor: memory.memories.list(bank, where=where, limit=PAGE, cursor=cursor)

@@ -39,12 +39,12 @@ from hindsight_integrations.results import NOTHING_FOUND
 
 Request: TypeAlias = Context[Any, Any]
 Use: TypeAlias = Callable[[Callable[[Hindsight], str]], str]
-"""Calls a function with the memory: at once, or once the service that has it is found."""
+"""Calls a function with the open memory, and returns its result."""
 
 BankOf: TypeAlias = Callable[[Request | None, str | None], str]
-"""Returns the bank of a request that names one, or none.
+"""Returns the bank of a request, given the bank that the call names, if it names one.
 
-Raises `InvalidInputError` for one that the server does not give access to."""
+Raises `InvalidInputError` for a bank that the server does not give access to."""
 
 NAME, TITLE = "hindsight-memory", "Long-term memory"
 """Name and title of the server, for hosts and their users."""
@@ -53,9 +53,9 @@ DEFAULT_BANK = "default"
 """Bank of a call that names none where none is pinned, as on the command line."""
 
 Task: TypeAlias = Annotated[str, Field(description=texts.PROMPT_TASK)]
-Named: TypeAlias = Annotated[str, Field(description=texts.BANK)]
+BankName: TypeAlias = Annotated[str, Field(description=texts.BANK)]
 
-BANK = FieldInfo.from_annotated_attribute(Named, DEFAULT_BANK)
+BANK = FieldInfo.from_annotated_attribute(BankName, DEFAULT_BANK)
 """Argument of all tools where no bank is pinned."""
 
 _ANNOTATIONS: dict[Effect, dict[str, bool]] = {
@@ -67,19 +67,19 @@ _ANNOTATIONS: dict[Effect, dict[str, bool]] = {
 
 
 def pinned_to(bank: str) -> BankOf:
-    """Return a `BankOf` for one bank, whatever is asked for."""
+    """Return a `BankOf` that gives access to one bank only."""
 
-    def bank_of(request: Request | None, asked: str | None) -> str:
-        if asked not in (None, bank):
+    def bank_of(request: Request | None, named: str | None) -> str:
+        if named not in (None, bank):
             raise InvalidInputError(f"this server only serves the bank {bank!r}")
         return bank
 
     return bank_of
 
 
-def any_bank(request: Request | None, asked: str | None) -> str:
-    """Return the bank asked for, or the default one."""
-    return DEFAULT_BANK if asked is None else asked
+def any_bank(request: Request | None, named: str | None) -> str:
+    """Return the bank that the call names, or the default one."""
+    return DEFAULT_BANK if named is None else named
 
 
 def create_server(
@@ -130,7 +130,7 @@ def server_of(
         bank_of: finds the bank of each request, in place of `bank`.
 
     Raises:
-        InvalidInputError: there is no such set of tools, or no such bank can be.
+        InvalidInputError: there is no such set of tools, or `bank` is not a valid id.
     """
     if tools not in TOOL_SETS:
         raise InvalidInputError(f"tools is {tools!r}; give 'core' or 'all'")
@@ -141,7 +141,7 @@ def server_of(
         for tool in TOOLS
         if (tool.is_core or tools == "all") and (is_open or tool.name != "list_banks")
     ]
-    with _root_log_as_it_is():
+    with _unchanged_root_logger():
         server: MCPServer[Any] = MCPServer(
             NAME,
             title=TITLE,
@@ -158,8 +158,8 @@ def server_of(
 
 
 @contextmanager
-def _root_log_as_it_is() -> Iterator[None]:
-    """Undo what the library does to the log of the whole process."""
+def _unchanged_root_logger() -> Iterator[None]:
+    """Restore the root logger, which the library configures for the whole process."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     try:
@@ -171,12 +171,12 @@ def _root_log_as_it_is() -> Iterator[None]:
 
 def _tool(tool: Tool, use: Use, bank_of: BankOf, *, is_open: bool) -> ServerTool:
     def run(ctx: Request, **given: Any) -> str:
-        asked = given.pop("bank", None)
-        noted = _noted(ctx)
-        noted["write"] = tool.effect != "read"
+        named = given.pop("bank", None)
+        state = _audited_state(ctx)
+        state["write"] = tool.effect != "read"
         try:
-            bank = bank_of(ctx, asked)
-            noted["banks"] = [bank]
+            bank = bank_of(ctx, named)
+            state["banks"] = [bank]
             return use(lambda memory: tool.answer(memory, bank, **given))
         except BankNotFoundError as error:
             if tool.effect == "read":
@@ -189,16 +189,16 @@ def _tool(tool: Tool, use: Use, bank_of: BankOf, *, is_open: bool) -> ServerTool
         except HindsightError as error:
             raise ToolError(str(error)) from error
 
-    shown = tool.arguments.model_fields | ({"bank": BANK} if is_open else {})
+    fields = tool.arguments.model_fields | ({"bank": BANK} if is_open else {})
     run.__annotations__ = {"ctx": Context[Any, Any], "return": str}
     run.__signature__ = Signature(  # type: ignore[attr-defined]
         [
             Parameter("ctx", Parameter.KEYWORD_ONLY, annotation=Context[Any, Any]),
-            *(_parameter(name, field) for name, field in shown.items()),
+            *(_parameter(name, field) for name, field in fields.items()),
         ],
         return_annotation=str,
     )
-    made = ServerTool.from_function(
+    server_tool = ServerTool.from_function(
         run,
         name=tool.name,
         description=texts.DESCRIPTIONS[tool.name],
@@ -210,15 +210,15 @@ def _tool(tool: Tool, use: Use, bank_of: BankOf, *, is_open: bool) -> ServerTool
         meta={"hindsight-memory/texts": texts.VERSION},
         structured_output=False,  # a host could show it to the model without the fence
     )
-    # A filter that is misspelt and passed over would delete more than was asked.
-    model = made.fn_metadata.arg_model
+    # If a misspelt filter were ignored, `forget` would delete more than was asked for.
+    model = server_tool.fn_metadata.arg_model
     model.model_config["extra"] = "forbid"
     model.model_rebuild(force=True)
-    made.parameters = model.model_json_schema(by_alias=True)
-    return made
+    server_tool.parameters = model.model_json_schema(by_alias=True)
+    return server_tool
 
 
-def _noted(ctx: Request) -> dict[str, Any]:
+def _audited_state(ctx: Request) -> dict[str, Any]:
     """Return the state of the request over HTTP, which a service audits; {} on stdio."""
     http: Any = ctx.request_context.request
     state: dict[str, Any] = {} if http is None else http.scope["state"]
@@ -251,21 +251,21 @@ def _add_resources(server: MCPServer[Any], use: Use, bank_of: BankOf, bank: str 
 
     if bank is None:
         return
-    # Many hosts list only what needs no argument.
-    written = quote(bank, safe="")
+    # Many hosts list only resources without parameters.
+    quoted_bank = quote(bank, safe="")
     for name, show in (("profile", resources.profile), ("recent", resources.recent)):
-        _resource(server, f"memory://{written}/{name}", name)(partial(read, None, bank, show))
+        _resource(server, f"memory://{quoted_bank}/{name}", name)(partial(read, None, bank, show))
 
 
 def _read(
     use: Use,
     bank_of: BankOf,
     ctx: Request | None,
-    asked: str,
+    named: str,
     show: Callable[[Hindsight, str], str],
 ) -> str:
     try:
-        bank = bank_of(ctx, asked)
+        bank = bank_of(ctx, named)
         return use(lambda memory: show(memory, bank))
     except BankNotFoundError:
         return NOTHING_FOUND
@@ -284,9 +284,9 @@ def _resource(
 
 
 def _add_prompt(server: MCPServer[Any], use: Use, bank_of: BankOf, *, is_open: bool) -> None:
-    def render(ctx: Request, task: str, asked: str | None) -> str:
+    def render(ctx: Request, task: str, named: str | None) -> str:
         try:
-            bank = bank_of(ctx, asked)
+            bank = bank_of(ctx, named)
             memories = use(
                 lambda memory: common.section(
                     common.recall(memory, bank, common.as_question(task), max_tokens=TOKENS).text
@@ -300,7 +300,7 @@ def _add_prompt(server: MCPServer[Any], use: Use, bank_of: BankOf, *, is_open: b
     def of_one(task: Task, ctx: Request) -> str:
         return render(ctx, task, None)
 
-    def of_any(task: Task, ctx: Request, bank: Named = DEFAULT_BANK) -> str:
+    def of_any(task: Task, ctx: Request, bank: BankName = DEFAULT_BANK) -> str:
         return render(ctx, task, bank)
 
     described = server.prompt(name=texts.PROMPT_NAME, description=texts.PROMPT_DESCRIPTION)

@@ -27,19 +27,19 @@ TOOL_SETS: tuple[Tools, ...] = get_args(Tools)
 
 Effect: TypeAlias = Literal["read", "add", "replace", "delete"]
 
-SHOWN = 20
-"""Memories that a dry run of `forget` names, and of which a timeline consists."""
+MAX_SHOWN = 20
+"""Maximum memories in the answer of a dry run of `forget`, and in a timeline."""
 
 
 class Tool(NamedTuple):
     """A tool of the server.
 
     Attributes:
-        name: its name, by which `texts.DESCRIPTIONS` describes it.
-        arguments: what the model gives.
+        name: its name, which is its key in `texts.DESCRIPTIONS`.
+        arguments: the arguments that the model gives.
         answer: returns the text for the model, from the memory, the bank and the arguments.
-        effect: "replace" keeps what was there in the history, "delete" does not.
-        is_core: it belongs to the tools that are offered unless all are asked for.
+        effect: "replace" keeps the old values in the history, "delete" does not.
+        is_core: True for the tools of the set "core".
     """
 
     name: str
@@ -95,12 +95,12 @@ def forget(
     if not only_shown:
         return f"Forgotten: {', '.join(gone)}"
     lines = [_memory_line(one) for one in (*gone.memories, *gone.derived)]
-    further = f"\n(and {len(lines) - SHOWN} more)" if len(lines) > SHOWN else ""
+    further = f"\n(and {len(lines) - MAX_SHOWN} more)" if len(lines) > MAX_SHOWN else ""
     derived = f", including {counted(len(gone.derived), 'conclusion')}" if gone.derived else ""
     return (
         f"Nothing was deleted. {counted(len(gone), 'memory')} would be deleted{derived}. "
         "Call forget again with dry_run false to delete permanently.\n"
-        + fence("\n".join(lines[:SHOWN]) + further)
+        + fence("\n".join(lines[:MAX_SHOWN]) + further)
     )
 
 
@@ -143,10 +143,10 @@ def why(memory: Hindsight, bank: str, *, query: str, memory_id: str | None) -> s
             beyond = f"It was left out, at rank {one.rank}: {result.max_tokens} tokens were full."
             return fence(f"{beyond}\n{_reasons(one)}")
     known = memory.memories.get(bank, memory_id)
-    return fence(f"{_unfound(known)}\n{_memory_line(known)}")
+    return fence(f"{_reason_not_returned(known)}\n{_memory_line(known)}")
 
 
-def _unfound(memory: Memory) -> str:
+def _reason_not_returned(memory: Memory) -> str:
     if memory.invalidated_at is not None:
         return "It is never recalled, because it was marked as wrong."
     return "It is not relevant enough to this question, or other memories rank higher."
@@ -159,7 +159,7 @@ def _reasons(one: Recalled) -> str:
 
 
 def restore(memory: Hindsight, bank: str, *, memory_id: str) -> str:
-    """Undo what `mark_wrong` did."""
+    """Undo `mark_wrong`, and return the id of the memory."""
     return f"Restored: {memory.memories.restore(bank, memory_id).id}"
 
 
@@ -181,16 +181,16 @@ def list_entities(memory: Hindsight, bank: str, *, limit: int, cursor: str | Non
 def get_entity(memory: Hindsight, bank: str, *, name: str) -> str:
     """Return the other names of an entity, what it is mentioned with, and its latest memories."""
     entity = memory.entities.get(bank, name)
-    beside = memory.entities.companions(bank, entity.id, limit=10)
-    told = memory.entities.timeline(bank, entity.id)
-    company = ", ".join(f"{one.entity.name} ({one.memories})" for one in beside)
+    companions = memory.entities.companions(bank, entity.id, limit=10)
+    timeline = memory.entities.timeline(bank, entity.id)
+    mentioned_with = ", ".join(f"{one.entity.name} ({one.memories})" for one in companions)
     lines = [
         f"{entity.name} ({entity.kind}), in {counted(entity.mention_count, 'memory')}",
         f"Other names: {', '.join(entity.aliases) or 'none'}",
-        f"Mentioned with: {company or 'none'}",
+        f"Mentioned with: {mentioned_with or 'none'}",
     ]
     return fence(
-        "\n".join([*map(as_item, lines), *(_memory_line(e.memory) for e in told[-SHOWN:])])
+        "\n".join([*map(as_item, lines), *(_memory_line(e.memory) for e in timeline[-MAX_SHOWN:])])
     )
 
 
@@ -288,9 +288,9 @@ TOOLS = (
     Tool("get_entity", arguments.Named, get_entity),
     Tool("merge_entities", arguments.Merge, merge_entities, "replace"),
     Tool("list_observations", arguments.Paged, list_observations),
-    Tool("list_mental_models", arguments.Nothing, list_mental_models),
+    Tool("list_mental_models", arguments.NoArguments, list_mental_models),
     Tool("set_mental_model", arguments.SetMentalModel, set_mental_model, "replace"),
-    Tool("bank_stats", arguments.Nothing, bank_stats),
-    Tool("list_banks", arguments.Nothing, list_banks),
+    Tool("bank_stats", arguments.NoArguments, bank_stats),
+    Tool("list_banks", arguments.NoArguments, list_banks),
 )
 """All tools; `list_banks` is offered only where no bank is pinned."""

@@ -209,10 +209,8 @@ class Drawing:
             elif name == "anchor":
                 element.set("text-anchor", str(value))
             elif name != "cls":
-                shown = (
-                    f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
-                )
-                element.set(name.replace("_", "-"), shown)
+                text = f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
+                element.set(name.replace("_", "-"), text)
         if classes:
             element.set("class", " ".join(classes))
         return element

@@ -425,11 +425,11 @@ def _legend(drawing: Drawing, kinds: Sequence[str], y: float) -> None:
 
 def _strongest(graph: BankGraph) -> str:
     names = {entity.id: entity.name for entity in graph.entities}
-    told = [
+    strongest = [
         f"{names[one.source]} and {names[one.target]} ({one.memories})"
         for one in graph.connections[:5]
     ]
-    return f"Strongest: {', '.join(told)}." if told else "Nothing is connected."
+    return f"Strongest: {', '.join(strongest)}." if strongest else "Nothing is connected."
 
 
 def _fields(entity: Entity) -> dict[str, object]:

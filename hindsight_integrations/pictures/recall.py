@@ -1,4 +1,4 @@
-"""Pictures of a recall: arms against ranks with what the budget kept, and why one memory came."""
+"""Pictures of a recall: arms against ranks with what fits the budget, and why one memory came."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class RecallPlot(Picture):
         result = self.result
         shown = min(DRAWN, len(result.memories))
         of = f"the best {shown} of " if shown < len(result.memories) else ""
-        kept = display.counted(len(result.memories), "memory")
+        returned = display.counted(len(result.memories), "memory")
         left = f"; {len(result.left_out)} or more left out" if result.left_out else ""
         return (
-            f"{of}{kept} of {result.considered} scored, {result.tokens} of {result.max_tokens} "
+            f"{of}{returned} of {result.considered} scored, {result.tokens} of {result.max_tokens} "
             f"tokens{left}"
         )
 
@@ -84,16 +84,16 @@ class RecallPlot(Picture):
         return f"{item.rank:>4}  {item.relevance:>9.2f}{cells}  {item.tokens or '':>6}  {text}"
 
     def _drawing(self) -> Drawing:
-        kept = self.result.memories[:DRAWN]
+        drawn = self.result.memories[:DRAWN]
         left = self.result.left_out[:DRAWN_LEFT_OUT]
-        height = HEAD + ROW * (len(kept) + len(left)) + (30 if left else 0) + 26
+        height = HEAD + ROW * (len(drawn) + len(left)) + (30 if left else 0) + 26
         drawing = Drawing(WIDTH, height, self.title, f"{self.note}. {self}")
         title = cut(self.title, WIDTH - 48, TITLE_SIZE)
         drawing.text(24, 32, title, size=TITLE_SIZE, font_weight=600)
         drawing.text(24, 51, self.note, size=SMALL, fill="soft")
         self._draw_heads(drawing)
         used, y = 0, HEAD
-        for item in kept:
+        for item in drawn:
             self._draw_row(drawing, item, y)
             self._draw_tokens(drawing, used, item.tokens, y)
             used, y = used + item.tokens, y + ROW

@@ -98,26 +98,13 @@ def gather_pool(
 ) -> Gathered:
     """Read the question, run the arms on each bank, and join what they found into one pool."""
     lexemes = tuple(question_terms(request.query))
+    failures: list[Failure] = []
     with clock.timing("read"):
         # First, because it takes longest and leaves the interpreter free for all else.
         encoding = _begin_encoding(deps, request.query, request, clock)
         pending = start_reads(deps, banks[0], request, lexemes, current)
-        times = parse_query(request.query, request.asked_at, hemisphere=deps.settings.hemisphere)
-        if asks_for_advice(request.query):
-            times = replace(times, windows=times_to_look_up(request.query, times.windows))
-        asked_windows_first = sorted(times.windows, key=lambda window: not window.asked)
-        windows_by_span: dict[TimeSpan, Window] = {}
-        for window in asked_windows_first:
-            windows_by_span.setdefault(
-                window.span, Window(window.text, window.span, firm=window.asked)
-            )
-        if not windows_by_span and request.filter.window and request.arms != frozenset(Arm):
-            # An arm that was asked for by name searches the time that was given.
-            windows_by_span = {request.filter.window: Window("the window", request.filter.window)}
-        windows = tuple(windows_by_span.values())[:MOST_TIMES]
-        failures: list[Failure] = []
-        if len(windows_by_span) > MOST_TIMES:
-            failures.append(_too_many("times", len(windows_by_span)))
+        times = _query_times(deps, request)
+        windows = _question_windows(request, times, failures)
         question = _read_question(deps, request.query, request, failures, encoding)
         question = replace(question, windows=windows)
         if failures and not _wanted_arms(request, question):
@@ -139,6 +126,32 @@ def gather_pool(
         query_entities=tuple(entity for bank in gathered for entity in bank.query_entities),
         failures=(*failures, *(failure for bank in gathered for failure in bank.failures)),
     )
+
+
+def _query_times(deps: RecallDependencies, request: RecallRequest) -> QueryTimes:
+    """Parse the times of the question; of a request for advice, those worth looking up."""
+    times = parse_query(request.query, request.asked_at, hemisphere=deps.settings.hemisphere)
+    if asks_for_advice(request.query):
+        return replace(times, windows=times_to_look_up(request.query, times.windows))
+    return times
+
+
+def _question_windows(
+    request: RecallRequest, times: QueryTimes, failures: list[Failure]
+) -> tuple[Window, ...]:
+    """Return the windows of the question, each span once, at most `MOST_TIMES`.
+
+    Windows that the question asks for come first. If there are more, `failures` gets the reason.
+    """
+    windows_by_span: dict[TimeSpan, Window] = {}
+    for window in sorted(times.windows, key=lambda window: not window.asked):
+        windows_by_span.setdefault(window.span, Window(window.text, window.span, firm=window.asked))
+    if not windows_by_span and request.filter.window and request.arms != frozenset(Arm):
+        # The caller named the arms: the temporal one searches the window of the filter.
+        windows_by_span = {request.filter.window: Window("the window", request.filter.window)}
+    if len(windows_by_span) > MOST_TIMES:
+        failures.append(_too_many("times", len(windows_by_span)))
+    return tuple(windows_by_span.values())[:MOST_TIMES]
 
 
 def _begin_encoding(

@@ -86,15 +86,7 @@ def _recall(
         asks_for_time = any(window.firm for window in question.windows) or bool(question.events)
         takes_all = request.fill or (asks_for_time and not off_topic)
         least_relevance = max(request.min_score or 0.0, 0.0 if takes_all else LEAST_RELEVANCE)
-        order = _distinct_positions(pool, ranking, least_relevance)
-        tokenizer = deps.tokenizer
-        read = partial(_read_memories, deps, banks, pool)
-        prefetch = packing.expected_to_fit(pool, order, request.max_tokens)
-        order = packing.substitute_observations(
-            pool, order, read, tokenizer.count, prefetch, prefer=request.prefer_observations
-        )
-        reader = _LazyMemoryReader(deps, banks, pool, ranking, order, prefetch)
-        packed = packing.pack(reader, request.max_tokens, tokenizer.count, tokenizer.truncate)
+        reader, packed = _pack(deps, banks, pool, ranking, request, least_relevance)
         memories = tuple(
             reader.recalled(index, packed.lines[index], tokens) for index, tokens in packed.taken
         )
@@ -103,7 +95,7 @@ def _recall(
         left_out = tuple(
             reader.recalled(index, packed.lines[index], 0) for index in packed.left_out
         )
-        chunks = packing.source_chunks(deps.graph, memories, request.chunk_tokens, tokenizer)
+        chunks = packing.source_chunks(deps.graph, memories, request.chunk_tokens, deps.tokenizer)
         notes = _entity_notes(deps, banks, request, gathered, memories)
     return RecallResult(
         bank_ids=request.bank_ids,
@@ -134,6 +126,31 @@ def _recall(
             ),
         ),
     )
+
+
+def _pack(
+    deps: RecallDependencies,
+    banks: Sequence[StoredBank],
+    pool: Pool,
+    ranking: Ranking,
+    request: RecallRequest,
+    least_relevance: float,
+) -> tuple[_LazyMemoryReader, packing.Packed]:
+    """Pack the relevant memories into the token budget, observations in place of their facts."""
+    tokenizer = deps.tokenizer
+    order = _distinct_positions(pool, ranking, least_relevance)
+    prefetch = packing.expected_to_fit(pool, order, request.max_tokens)
+    order = packing.substitute_observations(
+        pool,
+        order,
+        partial(_read_memories, deps, banks, pool),
+        tokenizer.count,
+        prefetch,
+        prefer=request.prefer_observations,
+    )
+    reader = _LazyMemoryReader(deps, banks, pool, ranking, order, prefetch)
+    packed = packing.pack(reader, request.max_tokens, tokenizer.count, tokenizer.truncate)
+    return reader, packed
 
 
 def _names(
@@ -245,7 +262,7 @@ def _distinct_positions(pool: Pool, ranking: Ranking, least_relevance: float) ->
 
 @dataclass(slots=True)
 class _LazyMemoryReader:
-    """Iterates over the memories of a pool in order; reads the store in batches, on demand.
+    """Iterate over the memories of a pool in order; read the store in batches, on demand.
 
     Attributes:
         order: positions in the pool, best first.

@@ -265,12 +265,25 @@ def rank(
     ranking = _with_context_last(table, pool)
     if calibration is None or question.tokens is None or not question.embedded:
         return ranking
+    return _calibrated(ranking, calibration, pool, question, similarity, lexical, date_fits)
+
+
+def _calibrated(
+    ranking: Ranking,
+    calibration: Calibration,
+    pool: Pool,
+    question: Question,
+    similarity: Scores,
+    lexical: Scores,
+    date_fits: Scores,
+) -> Ranking:
+    """Return the ranking with relevances as probabilities, and `known` judged by similarity."""
     best = float(similarity[~pool.memories.context].max(initial=0.0))
     hinted = bool(pool.query_entity_ids) or bool(date_fits.any())
     size, text = pool.stats.documents, question.text[:LANGUAGE_SHOWS]
-    english = asks_in_english(text)
-    calibrated_size = size if english else min(size, IN_ANY_LANGUAGE)
-    unknown_name = english and signals.names_someone_unknown(text, pool)
+    is_english = asks_in_english(text)
+    calibrated_size = size if is_english else min(size, IN_ANY_LANGUAGE)
+    unknown_name = is_english and signals.names_someone_unknown(text, pool)
     is_similar = calibration.knows(best, calibrated_size, hinted=hinted, unknown_name=unknown_name)
     known = (
         ((hinted or _has_words(question)) and is_similar)

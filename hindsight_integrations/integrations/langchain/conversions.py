@@ -30,6 +30,7 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.collection import own_metadata
 from hindsight_integrations.integrations.common import (
     BRACES,
+    SPEAKERS,
     as_question,
     check_options,
     recall,
@@ -50,11 +51,11 @@ from hindsight_integrations.retain.request import Item
 BankId: TypeAlias = str | Callable[[Any], str] | Callable[[], str]
 """A bank's id, or a function that returns it for each call.
 
-A function of one argument is given the run's runtime, as `lambda run: run.context.user_id` is, and
-works in a graph alone; one without arguments, such as `current_user.get` of a
-`contextvars.ContextVar`, works anywhere. A text with names in braces, such as
-"{langgraph_user_id}", takes their values from what is "configurable" in the configuration of each
-run; other braces are refused.
+A function of one argument, such as `lambda run: run.context.user_id`, is called with the run's
+runtime, and works only in a graph; one without arguments, such as `current_user.get` of a
+`contextvars.ContextVar`, works anywhere. A template with names in braces, such as
+"{langgraph_user_id}", is filled with the "configurable" values of each run's configuration; other
+braces are refused.
 """
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
@@ -102,18 +103,18 @@ def bank_of(bank_id: BankId, runtime: object | None = None) -> str:
             what the run's configuration lacks, or what results is no usable bank.
     """
     if not callable(bank_id):
-        return _filled(bank_id) if "{" in bank_id else bank_id
+        return _fill_template(bank_id) if "{" in bank_id else bank_id
     function = cast(Callable[..., str], bank_id)
-    if takes_nothing(function):
+    if takes_no_argument(function):
         return returned_bank(function())
-    return returned_bank(function(_running() if runtime is None else runtime))
+    return returned_bank(function(_current_runtime() if runtime is None else runtime))
 
 
-def takes_nothing(function: Callable[..., object]) -> bool:
-    """Return True for a function that cannot be given the runtime, and for a `ContextVar.get`."""
+def takes_no_argument(function: Callable[..., object]) -> bool:
+    """Return True for a function that cannot take the runtime, and for a `ContextVar.get`."""
     inner = function.func if isinstance(function, partial) else function
     if isinstance(getattr(inner, "__self__", None), ContextVar):
-        return True  # it takes what it returns where nothing is set
+        return True  # its optional argument is a default, not the runtime
     try:
         signature(function).bind(None)
     except TypeError:
@@ -123,7 +124,7 @@ def takes_nothing(function: Callable[..., object]) -> bool:
     return False
 
 
-def _filled(template: str) -> str:
+def _fill_template(template: str) -> str:
     configurable = ensure_config().get("configurable", {})
     names = _PLACEHOLDER.findall(template)
     for name in names:
@@ -136,7 +137,7 @@ def _filled(template: str) -> str:
     return validation.bank_id(bank)
 
 
-def _running() -> object:
+def _current_runtime() -> object:
     try:
         runtime: object = get_runtime()
     except RuntimeError:  # outside any runnable
@@ -274,16 +275,13 @@ def _item(pages: Sequence[Document], source: str | None, tags: Sequence[str]) ->
 USER = "user"
 ASSISTANT = "assistant"
 
-SPEAKERS: Mapping[str, str] = {USER: USER, ASSISTANT: ASSISTANT}
-"""Roles whose messages are retained, and the name each is retained under."""
-
 _CANNED = re.compile(
     r"\A(?:Model call limits exceeded: |(?:Tool|'[^']+' tool) call limit (?:exceeded|reached))"
 )
-"""Replies that LangChain's middleware makes up when a limit ends a run."""
+"""Replies that LangChain's middleware generates when a limit ends a run."""
 
 BEGINNING = ""
-"""The mark, for `since`, that stands before the first message."""
+"""The id, for `messages_after`, that stands for the beginning of the conversation."""
 
 
 def question_in(messages: Sequence[BaseMessage]) -> str:
@@ -303,22 +301,22 @@ def last_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     return spoken[start:]
 
 
-def mark_before_last_turn(messages: Sequence[BaseMessage]) -> str | None:
-    """Return the mark, for `since`, of the last turn: the id of the message before it."""
+def id_before_last_turn(messages: Sequence[BaseMessage]) -> str | None:
+    """Return the id of the message before the last turn, or `BEGINNING`, for `messages_after`."""
     spoken = _spoken(messages)
     before = len(spoken) - len(last_turn(messages))
     return spoken[before - 1].id if before else BEGINNING
 
 
-def since(messages: Sequence[BaseMessage], mark: str | None) -> list[BaseMessage]:
-    """Return the messages after a mark; the last turn, if the marked message is gone."""
+def messages_after(messages: Sequence[BaseMessage], id: str | None) -> list[BaseMessage]:
+    """Return the messages after the one of this id; the last turn, if that no longer exists."""
     spoken = _spoken(messages)
-    if mark == BEGINNING:
+    if id == BEGINNING:
         return spoken
     ids = [message.id for message in spoken]
-    if mark is None or mark not in ids:
+    if id is None or id not in ids:
         return last_turn(messages)
-    return spoken[ids.index(mark) + 1 :]
+    return spoken[ids.index(id) + 1 :]
 
 
 def conversation(
@@ -342,20 +340,6 @@ def conversation(
             continue
         said.append(Message((message.name if human else None) or name, text, id=message.id))
     return said
-
-
-def checked_speakers(speakers: object) -> dict[str, str]:
-    """Return the names of speakers by role.
-
-    Raises:
-        InvalidInputError: they are no mapping of "user" and "assistant" to names.
-    """
-    if not isinstance(speakers, Mapping) or not {*speakers} <= {*SPEAKERS}:
-        raise InvalidInputError(
-            f"speakers is {validation.shown(speakers)}; give a name for 'user', 'assistant' or "
-            'both, such as {"user": "Alice"}'
-        )
-    return {role: validation.label("a speaker", name) for role, name in speakers.items()}
 
 
 def with_section(system: SystemMessage | None, text: str) -> SystemMessage:

@@ -30,34 +30,35 @@ from hindsight_integrations.asynchronous import async_variant, in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.integrations.common import (
+    OVERFETCH,
+    SPEAKERS,
+    OnFailure,
     check_options,
     checked_memory,
+    checked_speakers,
     profile_section,
+    report_failure,
     section,
     shown_bank,
 )
 from hindsight_integrations.integrations.langchain.conversions import (
-    SPEAKERS,
     BankId,
     bank_of,
     checked_bank,
-    checked_speakers,
     conversation,
+    id_before_last_turn,
     last_turn,
-    mark_before_last_turn,
+    messages_after,
     question_in,
-    since,
     thread_of,
     traced_recall,
     with_question_section,
     with_section,
 )
 from hindsight_integrations.integrations.langchain.showing import (
-    OVERFETCH,
-    Found,
-    found,
+    TurnMemories,
     memories_not_shown,
-    watched,
+    watch_for_loss,
 )
 from hindsight_integrations.prompts import DECODING_ERRORS
 from hindsight_integrations.results import RetainResult
@@ -68,7 +69,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("hindsight_integrations")
 
 Retaining = Literal["every_turn", "end", "never"]
-OnFailure = Literal["warn", "raise"]
 
 
 class Node(Protocol):
@@ -81,58 +81,61 @@ class Node(Protocol):
 
 Place = Literal["system", "question"]
 
-RUNS = 256
-"""Runs at once of which one middleware keeps what was recalled; an older one recalls again."""
+MAX_RUNS = 256
+"""Maximum runs in progress whose recalled memories a middleware caches; an evicted run recalls
+again."""
 
 
-class Notes(TypedDict, total=False):
-    """The state of one middleware: the mark up to which it retained."""
+class RetainState(TypedDict, total=False):
+    """The state of one middleware in an agent's state: the id of the last message retained."""
 
     retained: str | None
 
 
-def merged(old: dict[str, Notes], new: dict[str, Notes]) -> dict[str, Notes]:
-    """Merge the notes of an agent's middlewares, each under its name."""
+def merge_states(
+    old: dict[str, RetainState], new: dict[str, RetainState]
+) -> dict[str, RetainState]:
+    """Merge the states of an agent's middlewares, each under its name."""
     return {**old, **new}
 
 
 class HindsightState(AgentState[Any]):
-    """An agent's state with the notes, which are neither input nor output.
+    """An agent's state with that of its middlewares, which is neither input nor output.
 
-    What was recalled is kept by the middleware, under a key that the state holds for one run: no
-    stream shows it, and no checkpoint holds what the bank may forget.
+    Recalled memories are cached by the middleware, under a key that the state holds for one run: no
+    stream contains them, and no checkpoint holds what the bank may forget.
     """
 
-    hindsight: NotRequired[Annotated[dict[str, Notes], PrivateStateAttr, merged]]
+    hindsight: NotRequired[Annotated[dict[str, RetainState], PrivateStateAttr, merge_states]]
     hindsight_recalled: NotRequired[Annotated[dict[str, str], UntrackedValue, PrivateStateAttr]]
 
 
-class RecalledByRun:
-    """Cache of the recalled text of runs in progress, bounded by `RUNS`."""
+class RecallCache:
+    """Recalled memories of runs in progress, at most `MAX_RUNS`."""
 
     def __init__(self) -> None:
         self._recalled: dict[str, Any] = {}
         self._lock = Lock()
 
-    def __reduce__(self) -> tuple[type[RecalledByRun], tuple[()]]:
+    def __reduce__(self) -> tuple[type[RecallCache], tuple[()]]:
         """Copy and pickle as an empty cache: a run stays in the process that began it."""
-        return RecalledByRun, ()
+        return RecallCache, ()
 
     def put(self, recalled: Any) -> str:
-        """Keep what was recalled, and return its key."""
+        """Store the result of a recall, and return its key."""
         key = uuid.uuid4().hex
         with self._lock:
             self._recalled[key] = recalled
-            if len(self._recalled) > RUNS:
+            if len(self._recalled) > MAX_RUNS:
                 del self._recalled[next(iter(self._recalled))]
         return key
 
     def get(self, key: str | None) -> Any:
-        """Return what was recalled; None for a key that is not of this process, or was evicted."""
+        """Return the stored result; None for a key that is not of this process, or was evicted."""
         return None if key is None else self._recalled.get(key)
 
     def drop(self, key: str | None) -> None:
-        """Forget what was recalled."""
+        """Delete the stored result, if there is one."""
         with self._lock:
             self._recalled.pop(key or "", None)
 
@@ -153,8 +156,8 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         validation.choice("on_failure", on_failure, get_args(OnFailure))
         self.on_failure: OnFailure = on_failure
         self._name = name.replace("|", "/").replace(":", "/")  # LangGraph reserves these
-        self._lost = False
-        self._by_run = RecalledByRun()
+        self._loss_reported = False
+        self._cache = RecallCache()
 
     @property
     def name(self) -> str:
@@ -162,20 +165,18 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         return self._name
 
     def before_agent(self, state: HindsightState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Recall the text to show to the model in this turn."""
-        notes = self._notes(state)
-        mark = (
-            notes["retained"] if "retained" in notes else mark_before_last_turn(state["messages"])
-        )
-        recalled = {self.name: self._by_run.put(self._recalled(state["messages"], runtime))}
+        """Recall the memories to show to the model in this turn."""
+        messages, own = state["messages"], self._own_state(state)
+        retained = own["retained"] if "retained" in own else id_before_last_turn(messages)
+        recalled = {self.name: self._cache.put(self._recall(messages, runtime))}
         others: dict[str, Any] = state.get("hindsight_recalled", {})
-        return {**self._noted(mark), "hindsight_recalled": {**others, **recalled}}
+        return {**self._state_update(retained), "hindsight_recalled": {**others, **recalled}}
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Show the recalled text to the model, without adding it to the messages of the state."""
-        return handler(self._shown(request))
+        return handler(self._with_memories(request))
 
     async def awrap_model_call(
         self,
@@ -183,16 +184,16 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """`wrap_model_call`, for asynchronous runs."""
-        return await handler(await in_thread(self._shown, request))
+        return await handler(await in_thread(self._with_memories, request))
 
     def after_agent(self, state: HindsightState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Retain the messages that have not been retained yet."""
-        self._by_run.drop(self._key(state))
-        mark = self._notes(state).get("retained")
-        new = since(state["messages"], mark)
-        if new and not self._remembered(new, runtime):
-            return self._noted(mark)
-        return self._noted(new[-1].id if new else mark)
+        self._cache.drop(self._cache_key(state))
+        retained = self._own_state(state).get("retained")
+        new = messages_after(state["messages"], retained)
+        if new and self._retain_turn(new, runtime):
+            retained = new[-1].id
+        return self._state_update(retained)
 
     async def abefore_agent(self, state: HindsightState, runtime: Runtime[Any]) -> dict[str, Any]:
         """`before_agent`, without blocking the event loop."""
@@ -203,33 +204,33 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         return await in_thread(self.after_agent, state, runtime)
 
     @abstractmethod
-    def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> Any:
-        """Return what to show in this turn, as JSON has it: for `_worded`."""
+    def _recall(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> Any:
+        """Return what to show in this turn, for `_prompt_text`; it is cached for the turn."""
 
-    def _worded(self, recalled: Any, messages: Sequence[BaseMessage]) -> str:
-        """Return what was recalled as text beside these messages, fenced; or ""."""
+    def _prompt_text(self, recalled: Any, messages: Sequence[BaseMessage]) -> str:
+        """Return the result of `_recall` as fenced text for a request with these messages."""
         return str(recalled)
 
     @abstractmethod
-    def _remembered(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
-        """Remember new messages; return False if that should be tried once more."""
+    def _retain_turn(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
+        """Retain new messages; return False to try again together with the next turn."""
 
-    def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        recalled = self._by_run.get(self._key(request.state))
-        if recalled is None:  # a run that was interrupted goes on
-            recalled = self._recalled(request.messages, request.runtime)
-        text = self._worded(recalled, request.messages)
+    def _with_memories(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        recalled = self._cache.get(self._cache_key(request.state))
+        if recalled is None:  # the run was resumed in another process, or evicted
+            recalled = self._recall(request.messages, request.runtime)
+        text = self._prompt_text(recalled, request.messages)
         if not text:
             return request
         if self.place == "question":
-            shown = request.override(messages=with_question_section(request.messages, text))
+            extended = request.override(messages=with_question_section(request.messages, text))
         else:
-            shown = request.override(system_message=with_section(request.system_message, text))
-        return watched(shown, text, self._report_loss)
+            extended = request.override(system_message=with_section(request.system_message, text))
+        return watch_for_loss(extended, text, self._report_loss)
 
     def _report_loss(self) -> None:
-        if not self._lost:
-            self._lost = True
+        if not self._loss_reported:
+            self._loss_reported = True
             log.warning(
                 "%s shows the model no memory: a middleware that is listed after it, such as a "
                 "dynamic_prompt, replaces the message that it was put in; list %s last",
@@ -237,21 +238,19 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
                 self.name,
             )
 
-    def _report(self, what: str, error: HindsightError) -> None:
-        if self.on_failure == "raise":
-            raise error
-        log.warning("%s continues without memory: %s failed: %s", self.name, what, error)
+    def _report(self, action: str, error: HindsightError) -> None:
+        report_failure(self.on_failure, self.name, action, error)
 
-    def _notes(self, state: Mapping[str, Any]) -> Notes:
-        notes: Notes = state.get("hindsight", {}).get(self.name, {})
-        return notes
+    def _own_state(self, state: Mapping[str, Any]) -> RetainState:
+        own: RetainState = state.get("hindsight", {}).get(self.name, {})
+        return own
 
-    def _key(self, state: Mapping[str, Any]) -> str | None:
+    def _cache_key(self, state: Mapping[str, Any]) -> str | None:
         key: str | None = state.get("hindsight_recalled", {}).get(self.name)
         return key
 
-    def _noted(self, retained: str | None) -> dict[str, Any]:
-        return {"hindsight": {self.name: Notes(retained=retained)}}
+    def _state_update(self, retained: str | None) -> dict[str, Any]:
+        return {"hindsight": {self.name: RetainState(retained=retained)}}
 
 
 class HindsightMiddleware(TurnMiddleware):
@@ -315,10 +314,10 @@ class HindsightMiddleware(TurnMiddleware):
         How do I take my coffee?
         ```
 
-    What the messages of the request say already, up to the question, is not shown a second time.
-    List this middleware last, behind a `dynamic_prompt`, which replaces the system message, and
-    behind one that trims messages: else the memories are lost, which is logged, or left out
-    because of messages that the model does not see.
+    Memories that the messages of the request contain already, up to the question, are not shown a
+    second time. List this middleware last, after a `dynamic_prompt`, which replaces the system
+    message, and after one that trims messages: else the memories are lost, which is logged, or left
+    out because of messages that the model does not see.
 
     With a checkpointer, a thread is a session of the bank. A run that is replayed, or resumed,
     retains nothing twice; a turn that could not be retained is retained with the next one.
@@ -341,7 +340,7 @@ class HindsightMiddleware(TurnMiddleware):
         name: str | None = None,
     ) -> None:
         super().__init__(
-            f"HindsightMiddleware[{_title(bank_id)}]"
+            f"HindsightMiddleware[{_bank_title(bank_id)}]"
             if name is None
             else validation.label("name", name),
             on_failure,
@@ -358,7 +357,7 @@ class HindsightMiddleware(TurnMiddleware):
                 'DurableRetain(memory, "./retains.queue")'
             )
         self._durable = durable
-        self.speakers = checked_speakers(speakers)
+        self.speakers = checked_speakers(speakers, SPEAKERS)
         self.recall_options = {"max_tokens": max_tokens, **(recall_options or {})}
         self.retain_options = dict(retain_options or {})
         check_options(self.recall_options, Hindsight.recall)
@@ -389,29 +388,28 @@ class HindsightMiddleware(TurnMiddleware):
 
     aend = async_variant(end)
 
-    def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> Found | str:
+    def _recall(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> TurnMemories | str:
         question = question_in(messages)
         bank = bank_of(self.bank_id, runtime)
         try:
-            known = profile_section(self.memory, bank, self.profile) if self.profile else ""
+            profile = profile_section(self.memory, bank, self.profile) if self.profile else ""
             if not question:
-                return known
-            room = self.recall_options["max_tokens"]
-            if room is None:
-                room = self.memory.settings.max_tokens
-            more = OVERFETCH * room if len(messages) > 1 else room
-            options = {**self.recall_options, "max_tokens": more}
-            return found(
-                traced_recall(self.memory, bank, question, self.name, options), known, room
-            )
+                return profile
+            budget = self.recall_options["max_tokens"]
+            if budget is None:
+                budget = self.memory.settings.max_tokens
+            fetched = OVERFETCH * budget if len(messages) > 1 else budget
+            options = {**self.recall_options, "max_tokens": fetched}
+            result = traced_recall(self.memory, bank, question, self.name, options)
+            return TurnMemories(profile, tuple(result), budget)
         except HindsightError as error:
             self._report(f"recall in bank {bank!r}", error)
             return DECODING_ERRORS
 
-    def _worded(self, recalled: Found | str, messages: Sequence[BaseMessage]) -> str:
+    def _prompt_text(self, recalled: TurnMemories | str, messages: Sequence[BaseMessage]) -> str:
         return recalled if isinstance(recalled, str) else memories_not_shown(recalled, messages)
 
-    def _remembered(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
+    def _retain_turn(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
         if self.retain != "every_turn":
             return True
         bank = bank_of(self.bank_id, runtime)
@@ -434,7 +432,7 @@ class HindsightMiddleware(TurnMiddleware):
         return self._durable.retain_messages(bank, spoken, **options).result
 
 
-def _title(bank_id: BankId) -> str:
+def _bank_title(bank_id: BankId) -> str:
     if isinstance(bank_id, str):
         return bank_id
     owner = getattr(bank_id, "__self__", None)
@@ -558,10 +556,10 @@ def retain_node(
     checked_memory(memory)
     checked_bank(bank_id)
     check_options(options, Hindsight.retain_messages)
-    named = checked_speakers(speakers)
+    names = checked_speakers(speakers, SPEAKERS)
 
     def retaining(state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
-        turn = conversation(last_turn(_messages(state, messages)), named)
+        turn = conversation(last_turn(_messages(state, messages)), names)
         if turn:
             bank = bank_of(bank_id, runtime)
             memory.retain_messages(bank, turn, **{"session": thread_of(runtime), **options})

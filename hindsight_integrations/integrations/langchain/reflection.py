@@ -19,8 +19,9 @@ from langgraph.runtime import Runtime
 
 from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.errors import HindsightError, InvalidInputError
+from hindsight_integrations.integrations.common import OnFailure
 from hindsight_integrations.integrations.langchain.conversions import ASSISTANT, USER, conversation
-from hindsight_integrations.integrations.langchain.middleware import OnFailure, TurnMiddleware
+from hindsight_integrations.integrations.langchain.middleware import TurnMiddleware
 from hindsight_integrations.sessions import Exchange, MemoryEntry, ReflectionMemory
 from hindsight_integrations.sessions.exchanges import ROLES
 
@@ -29,11 +30,11 @@ Learning: TypeAlias = ReflectionMemory | Callable[[Any], ReflectionMemory]
 
 
 class ReflectionMiddleware(TurnMiddleware):
-    """Gives an agent a `ReflectionMemory`: its insights and recent exchanges, and each new turn.
+    """Give an agent a `ReflectionMemory`: show its insights and recent exchanges, commit each turn.
 
-    The model sees the insights at the end of the system message, and before the conversation the
-    recent exchanges that are not part of it. Each turn is committed after it, the query with its
-    reply; reflecting on them does not keep the agent waiting.
+    The insights are shown at the end of the system message, and the recent exchanges that are not
+    part of the conversation before it. A turn, the query with its reply, is committed when it ends;
+    reflection runs in the background.
 
     Setup: `pip install "hindsight-integrations[langchain]"`
 
@@ -90,14 +91,14 @@ class ReflectionMiddleware(TurnMiddleware):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.learning!r}, name={self.name!r})"
 
-    def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
+    def _recall(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
         try:
             return self._learning(runtime).learnt
         except HindsightError as error:
             self._report("reading insights", error)
             return ""
 
-    def _remembered(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
+    def _retain_turn(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
         try:
             self._learning(runtime).add_messages(conversation(new))
         except HindsightError as error:
@@ -105,15 +106,17 @@ class ReflectionMiddleware(TurnMiddleware):
             return isinstance(error, InvalidInputError)  # it would be refused again
         return True
 
-    def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        shown = super()._shown(request)
+    def _with_memories(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        extended = super()._with_memories(request)
         try:
             exchanges = self._learning(request.runtime).exchanges
         except HindsightError as error:
             self._report("reading exchanges", error)
-            return shown
+            return extended
         earlier = exchanges_not_shown(exchanges, request.messages)
-        return shown.override(messages=[*earlier, *shown.messages]) if earlier else shown
+        if not earlier:
+            return extended
+        return extended.override(messages=[*earlier, *extended.messages])
 
     def _learning(self, runtime: object) -> ReflectionMemory:
         if isinstance(self.learning, ReflectionMemory):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 from langchain.agents.middleware import ModelRequest
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -12,97 +11,87 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from hindsight_integrations.integrations.common import section
 from hindsight_integrations.nlp import tokens
 from hindsight_integrations.recall.dated_lines import DatedLines
-from hindsight_integrations.results import RecallResult
-
-OVERFETCH = 2
-"""Factor of the budget that is recalled in a conversation that goes on, since what it shows is
-left out."""
+from hindsight_integrations.results import Recalled
 
 
-class Found(TypedDict):
-    """The memories recalled for a turn, as a state holds them.
+class TurnMemories(NamedTuple):
+    """The memories recalled for a turn.
 
     Attributes:
-        first: text that stands before them, fenced; or "".
-        memories: of each, best first, when it was said (ISO 8601), its line, and its text alone.
-        max_tokens: budget of what is shown.
+        profile: section that is shown before them, fenced; or "".
+        memories: the memories, best first.
+        max_tokens: token budget of the memories shown.
     """
 
-    first: str
-    memories: list[tuple[str, str, str]]
+    profile: str
+    memories: tuple[Recalled, ...]
     max_tokens: int
 
 
-def found(result: RecallResult, first: str, max_tokens: int) -> Found:
-    """Return what a turn recalled."""
-    memories = [(each.mentioned_at.isoformat(), each.line, each.memory.text) for each in result]
-    return Found(first=first, memories=memories, max_tokens=max_tokens)
+def memories_not_shown(recalled: TurnMemories, messages: Sequence[BaseMessage]) -> str:
+    """Return the text of the memories that a conversation does not contain up to its question.
 
-
-def memories_not_shown(recalled: Found, messages: Sequence[BaseMessage]) -> str:
-    """Return the text of the memories that a conversation does not show up to its question.
-
-    What follows the question does not count, so that the text is the same in each call of a turn.
+    Messages after the question are ignored, so that the text is the same in each call of a turn.
 
     Args:
-        recalled: what the turn recalled.
-        messages: those that the model is sent.
+        recalled: the memories of the turn.
+        messages: the messages of the request to the model.
     """
-    asked = [n for n, message in enumerate(messages) if isinstance(message, HumanMessage)]
-    visible = _flat("\n".join(str(m.text) for m in messages[: asked[-1] + 1 if asked else None]))
-    new = [(said, line) for said, line, text in recalled["memories"] if _flat(text) not in visible]
-    shown = section(_fitting(new, recalled["max_tokens"]))
-    return "\n".join(filter(None, (recalled["first"], shown)))
+    humans = [n for n, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    until_question = messages[: humans[-1] + 1 if humans else None]
+    visible = _flat("\n".join(str(message.text) for message in until_question))
+    new = [each for each in recalled.memories if _flat(each.memory.text) not in visible]
+    shown = section(_fitting(new, recalled.max_tokens))
+    return "\n".join(filter(None, (recalled.profile, shown)))
 
 
 def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def _fitting(lines: Sequence[tuple[str, str]], max_tokens: int) -> str:
+def _fitting(memories: Sequence[Recalled], max_tokens: int) -> str:
     """Return the lines that fit, each under its date; the beginning of the first if none does."""
-    taken = DatedLines(tokens.count)
+    lines = DatedLines(tokens.count)
     left = max_tokens
-    for said, line in lines:
-        when = datetime.fromisoformat(said)
-        cost = taken.cost(when, line)
+    for each in memories:
+        cost = lines.cost(each.mentioned_at, each.line)
         if cost <= left:
             left -= cost
-            taken.add(when, line)
-    if lines and not taken:
-        return tokens.truncate(lines[0][1], max_tokens)
-    return taken.text()
+            lines.add(each.mentioned_at, each.line)
+    if memories and not lines:
+        return tokens.truncate(memories[0].line, max_tokens)
+    return lines.text()
 
 
 class _Watched(NamedTuple):
-    """A text of a request, and what is called when it is no longer part of it."""
+    """A text of a request, and the function to call when the request no longer contains it."""
 
     text: str
     on_loss: Callable[[], None]
 
 
 class WatchedRequest(ModelRequest[Any]):
-    """A request that tells when another middleware drops a text from it."""
+    """A request that reports when another middleware drops a watched text from it."""
 
     _watched: tuple[_Watched, ...]
 
     def override(self, **changes: Any) -> ModelRequest[Any]:
-        """Return the changed request, and tell if a text is gone."""
+        """Return the changed request, and report each watched text that it lost."""
         changed = super().override(**changes)
-        kept = []
-        for each in self._watched:
-            if _shows(changed, each.text):
-                kept.append(each)
+        remaining = []
+        for watched in self._watched:
+            if _contains(changed, watched.text):
+                remaining.append(watched)
             else:
-                each.on_loss()
-        object.__setattr__(changed, "_watched", tuple(kept))
+                watched.on_loss()
+        object.__setattr__(changed, "_watched", tuple(remaining))
         return changed
 
 
-def watched(
+def watch_for_loss(
     request: ModelRequest[Any], text: str, on_loss: Callable[[], None]
 ) -> ModelRequest[Any]:
-    """Return a copy of a request that shows a text, which tells when the text is dropped."""
+    """Return a copy of a request that calls `on_loss` when the text is dropped from it."""
     copy = WatchedRequest(
         model=request.model,
         messages=request.messages,
@@ -119,7 +108,7 @@ def watched(
     return copy
 
 
-def _shows(request: ModelRequest[Any], text: str) -> bool:
+def _contains(request: ModelRequest[Any], text: str) -> bool:
     system = request.system_message
     if system is not None and text in str(system.text):
         return True

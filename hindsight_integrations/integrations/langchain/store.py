@@ -71,12 +71,12 @@ EVERYTHING = 1_000_000
 """Token budget of a search, which is cut by its own limit instead."""
 
 FILTERED = 10_000
-"""Items that a search is restricted to at a time: each is a parameter of a query, of which
-SQLite takes 32,766."""
+"""Items to which one recall is restricted: each is a parameter of a query, and SQLite takes at most
+32,766."""
 
 SCORED_WHOLE = 1000
-"""Items that recall is asked to rank all at once: half of the memories that it scores whole, since
-a long item has several."""
+"""Items that one recall ranks: half of the memories that it scores whole, because a long item has
+several."""
 
 
 class HindsightStore(ContextManaged, BaseStore):
@@ -202,7 +202,7 @@ class HindsightStore(ContextManaged, BaseStore):
             _check(op)
         bank = bank_of(self._bank_id)
         now = as_datetime(self._clock())
-        scores = [self._scores(bank, op, now) if _asks(op) else None for op in asked]
+        scores = [self._scores(bank, op, now) if _has_query(op) else None for op in asked]
         with self._lock, self._table.transaction():
             changed = self._table.expire(now) > 0
             results = []
@@ -282,8 +282,8 @@ class HindsightStore(ContextManaged, BaseStore):
     def _scores(self, bank: str, op: SearchOp, now: datetime) -> dict[str, float]:
         """Return how well the items that match answer the query, by fingerprints of their texts.
 
-        Recall brings up its best of all that match; if the page reaches further, it is asked to
-        rank the rest, in blocks that it scores whole.
+        One recall returns the best of all that match; if the page reaches further, the others are
+        ranked by further recalls, in blocks that are scored whole.
         """
         with self._lock, self._table.transaction():
             self._table.expire(now)
@@ -326,7 +326,7 @@ class HindsightStore(ContextManaged, BaseStore):
         self._table.put(bank, op.namespace, op.key, op.value, text=text, ttl=op.ttl, now=now)
 
     def _send(self, bank: str) -> None:
-        """Bring recall up to date with the table.
+        """Apply the queued changes of the table to the bank.
 
         Raises:
             HindsightError: it failed; the next call tries again.
@@ -356,7 +356,7 @@ class _Ranked:
     _totals: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def add(self, result: RecallResult) -> bool:
-        """Note what a recall returned; return False if that was nothing new."""
+        """Add the result of a recall; return False if it has no item that is new."""
         before = len(self._totals)
         for each in result:  # best first; a long item has several memories
             text = self.texts.get(str(each.memory.metadata.get(ITEM)))
@@ -378,7 +378,7 @@ class _Ranked:
         self._totals.clear()
 
     def waiting(self, documents: Iterable[str] | None = None) -> list[str]:
-        """Return those of the documents that have no score yet; by default of all."""
+        """Return the documents, by default of all, that have no score yet."""
         known = self.scores.keys() | self._totals.keys()
         asked = self.texts if documents is None else documents
         return [each for each in asked if self.texts[each] not in known]
@@ -395,10 +395,10 @@ def _checked_paths(what: str, paths: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _checked_ttl(ttl: TTLConfig | None) -> TTLConfig | None:
-    """Return how long items live.
+    """Return the time to live of items, if it can be used.
 
     Raises:
-        InvalidInputError: it is no `TTLConfig`; with a name that nothing reads, no item would ever
+        InvalidInputError: it is no `TTLConfig`; an unknown name is refused, because no item would
             expire.
     """
     if ttl is None:
@@ -443,7 +443,7 @@ def _check(op: Op) -> None:
         validation.not_negative("offset", op.offset)
 
 
-def _asks(op: Op) -> TypeGuard[SearchOp]:
+def _has_query(op: Op) -> TypeGuard[SearchOp]:
     """Return True for a search with a query that is not blank."""
     return isinstance(op, SearchOp) and not validation.is_blank(op.query or "")
 

@@ -115,15 +115,17 @@ def _tool(
     def run(*text: str, runtime: ToolRuntime = None, **given: Any) -> tuple[str, Any]:  # type: ignore[assignment]
         try:
             bank = bank_of(bank_id, runtime)
-            said, result = answer(memory, bank, **{**_named(schema, text), **given, **pinned})
-            return said, artifact(result)
+            content, result = answer(
+                memory, bank, **{**_first_argument(schema, text), **given, **pinned}
+            )
+            return content, artifact(result)
         except HindsightError as error:
             raise ToolException(f"{name} failed: {error}") from error
 
     async def arun(*text: str, runtime: ToolRuntime = None, **given: Any) -> tuple[str, Any]:  # type: ignore[assignment]
         return await in_thread(run, *text, runtime=runtime, **given)
 
-    schema = _without(arguments, pinned)
+    schema = _schema_without(arguments, pinned)
     tool = _MemoryTool(
         name=name,
         description=description,
@@ -133,28 +135,28 @@ def _tool(
         response_format="content_and_artifact",
         handle_tool_error=True,
     )
-    tool._made_of = (verb, memory, bank_id, pinned)
+    tool._arguments = (verb, memory, bank_id, pinned)
     return tool
 
 
-def _named(schema: type[BaseModel], text: Sequence[str]) -> dict[str, str]:
-    """Return a text that a tool was given in place of arguments as the first of them."""
+def _first_argument(schema: type[BaseModel], text: Sequence[str]) -> dict[str, str]:
+    """Map a text that was passed instead of a mapping to the first argument of the schema."""
     return dict(zip(schema.model_fields, text, strict=False))
 
 
 class _MemoryTool(StructuredTool):
     """A tool of a verb that can be pickled, if its engine can."""
 
-    _made_of: tuple[Verb, Hindsight, BankId, Mapping[str, Any]] = PrivateAttr()
+    _arguments: tuple[Verb, Hindsight, BankId, Mapping[str, Any]] = PrivateAttr()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what the tool is made of, and what was changed of it.
+        """Pickle the arguments the tool was created with, and the fields changed since.
 
         Raises:
             InvalidInputError: the engine is in RAM, or the function of the bank or an argument that
                 is pinned cannot be pickled.
         """
-        verb, memory, bank_id, pinned = self._made_of
+        verb, memory, bank_id, pinned = self._arguments
         common.check_picklable(memory)
         for what, value in (("bank_id", bank_id), *pinned.items()):
             try:
@@ -162,32 +164,34 @@ class _MemoryTool(StructuredTool):
             except Exception as error:
                 raise InvalidInputError(
                     f"the tool {self.name!r} cannot be pickled, since its {what} cannot: {error}; "
-                    "give a text or a function of a module, or make the tool where it is used"
+                    "give a text or a function of a module, or create the tool where it is used"
                 ) from error
         made = (verb, memory, bank_id, self.name, self.description, dict(pinned))
-        names = self.model_fields_set - _MADE
-        return _made_again, (made, {name: getattr(self, name) for name in names})
+        names = self.model_fields_set - _SET_AT_CREATION
+        return _restored_tool, (made, {name: getattr(self, name) for name in names})
 
 
-_MADE = frozenset({"name", "description", "args_schema", "func", "coroutine", "callbacks"})
-"""Fields of a tool that are made with it, or belong to a process."""
+_SET_AT_CREATION = frozenset(
+    {"name", "description", "args_schema", "func", "coroutine", "callbacks"}
+)
+"""Fields that `_tool` sets, or that belong to a process: they are not pickled."""
 
 
-def _made_again(made: tuple[Any, ...], changed: Mapping[str, Any]) -> BaseTool:
+def _restored_tool(made: tuple[Any, ...], changed: Mapping[str, Any]) -> BaseTool:
     tool = _tool(*made)
     for name, value in changed.items():
         setattr(tool, name, value)
     return tool
 
 
-def _without(arguments: type[BaseModel], pinned: Mapping[str, Any]) -> type[BaseModel]:
-    """Return the schema of the arguments that are left to the model."""
-    shown: dict[str, Any] = {
+def _schema_without(arguments: type[BaseModel], pinned: Mapping[str, Any]) -> type[BaseModel]:
+    """Return the schema without the pinned arguments."""
+    fields: dict[str, Any] = {
         name: (field.annotation, field)
         for name, field in arguments.model_fields.items()
         if name not in pinned
     }
-    return create_model(arguments.__name__, __doc__=arguments.__doc__, **shown)
+    return create_model(arguments.__name__, __doc__=arguments.__doc__, **fields)
 
 
 def retain_tool(
@@ -391,7 +395,7 @@ def history_tool(
     return _tool("history", memory, bank_id, name, description, {})
 
 
-_MAKERS: Mapping[Verb, Callable[..., BaseTool]] = {
+_FACTORIES: Mapping[Verb, Callable[..., BaseTool]] = {
     "retain": retain_tool,
     "recall": recall_tool,
     "reflect": reflect_tool,
@@ -406,7 +410,7 @@ _PINNABLE: Mapping[Verb, Callable[..., Any]] = {
     "recall": Hindsight.recall,
     "reflect": Hindsight.reflect,
 }
-"""Verbs with arguments to pin, and the method that takes them."""
+"""Methods whose arguments can be pinned, by verb."""
 
 
 def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> list[BaseTool]:
@@ -443,7 +447,7 @@ def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> list[BaseT
 def _workspace_tool(tool: WorkspaceTool) -> BaseTool:
     def run(*text: str, **given: Any) -> str:
         try:
-            return tool(**{**_named(tool.arguments, text), **given})
+            return tool(**{**_first_argument(tool.arguments, text), **given})
         except HindsightError as error:
             raise ToolException(f"{tool.name} failed: {error}") from error
 
@@ -530,6 +534,6 @@ class HindsightToolkit(BaseToolkit):
     def get_tools(self) -> list[BaseTool]:
         """Return the tools in the order of `verbs`."""
         return [
-            _MAKERS[verb](self.memory, self.bank_id, **self.pinned.get(verb, {}))
+            _FACTORIES[verb](self.memory, self.bank_id, **self.pinned.get(verb, {}))
             for verb in self.verbs
         ]

@@ -22,7 +22,7 @@ from hindsight_integrations.stores.base import Vector
 
 
 class GivenVectors(Embeddings):
-    """Embeddings that are given as texts: for a store that is a memory's vector index.
+    """Decode vectors from texts, as the embeddings of a store that is a memory's vector index.
 
     Args:
         dimension: of the vectors; 384 for the bundled embedder.
@@ -42,13 +42,13 @@ class GivenVectors(Embeddings):
         self.dimension = dimension
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors that the texts stand for."""
+        """Decode the vectors of texts."""
         return [self.embed_query(text) for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
-        """Return the vector that a text stands for.
+        """Decode the vector of a text.
 
-        Other texts get the first axis: stores embed a word to learn the dimension.
+        For any other text the first axis is returned: stores embed a word to learn the dimension.
         """
         vector = vector_of(text)
         vector = np.eye(1, self.dimension, dtype=np.float32)[0] if vector is None else vector
@@ -63,8 +63,8 @@ class LangChainVectors(FrameworkVectors):
 
     Args:
         store: made with `embedding=GivenVectors(dimension)`.
-        where: returns the options of `similarity_search` that keep the documents of which a
-            metadata field has a value. By default `{"filter": {field: value}}`, which Chroma,
+        where: returns the options of `similarity_search` that select the documents whose metadata
+            field has a value. By default `{"filter": {field: value}}`, which Chroma,
             PGVector, Pinecone and others take.
         namespace: memories that share a store need one each.
 

@@ -98,7 +98,7 @@ class ReflectOptions(SearchOptions, total=False):
     timeout: float
 
 
-def vector_asked(memory: Hindsight, question: QueryBundle) -> Vector | None:
+def custom_query_vector(memory: Hindsight, question: QueryBundle) -> Vector | None:
     """Return the vector of the texts that are embedded in place of a question; None if none are.
 
     It is the mean of their vectors, as LlamaIndex makes it of them: `HyDEQueryTransform` gives an
@@ -176,13 +176,13 @@ def _containing(key: str, value: object) -> Where:
 _dispatcher = get_dispatcher(__name__)
 
 
-def tell_search(query: str, nodes: list[NodeWithScore]) -> None:
-    """Tell LlamaIndex's instrumentation of a search that a part made by itself."""
+def emit_search_events(query: str, nodes: list[NodeWithScore]) -> None:
+    """Report to LlamaIndex's instrumentation a search that no retriever of LlamaIndex made."""
     _dispatcher.event(RetrievalStartEvent(str_or_query_bundle=query))
     _dispatcher.event(RetrievalEndEvent(str_or_query_bundle=query, nodes=nodes))
 
 
-SHOWN = ("mentioned_at", "speaker", "context")
+PROMPT_KEYS = ("mentioned_at", "speaker", "context")
 """Metadata that a model reads with the text; the rest is for programs."""
 
 
@@ -222,13 +222,13 @@ def memory_node(memory: Memory, reasons: Iterable[str] = ()) -> TextNode:
         "reasons": list(reasons),
     }
     metadata = {**own_metadata(memory), **{k: v for k, v in fields.items() if v not in (None, [])}}
-    shown = {key: as_line(str(metadata[key])) for key in SHOWN if key in metadata}
+    shown = {key: as_line(str(metadata[key])) for key in PROMPT_KEYS if key in metadata}
     source = memory.document_id
     return TextNode(
         id_=memory.id,
         text=as_item(memory.text),
         metadata=metadata | shown,
-        excluded_llm_metadata_keys=[key for key in metadata if key not in SHOWN],
+        excluded_llm_metadata_keys=[key for key in metadata if key not in PROMPT_KEYS],
         excluded_embed_metadata_keys=list(metadata),
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=source)} if source else {},
     )

@@ -24,11 +24,11 @@ from hindsight_integrations.retain.foreign import (
 )
 
 _MODIFIED = "last_modified_date"
-"""Metadata field in which readers note a file's last change."""
+"""Metadata field to which LlamaIndex's readers write a file's last change."""
 
 
 class HindsightTransform(TransformComponent):  # type: ignore[misc]
-    """Retains the documents of a pipeline, and passes them on unchanged.
+    """Retain the documents of a pipeline, and pass them on unchanged.
 
     A document keeps its id and its metadata. A second run over the same documents stores
     nothing, also if LlamaIndex gave them new random ids; of a document that changed, only the

@@ -5,7 +5,6 @@ Both recall once per turn, and retain no message twice.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,20 +25,25 @@ from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.integrations.common import (
+    OVERFETCH,
+    SPEAKERS,
+    OnFailure,
     as_question,
     check_options,
     check_picklable,
     checked_memory,
+    checked_speakers,
     recall,
+    report_failure,
     section,
     shortened,
 )
 from hindsight_integrations.integrations.llamaindex.chat_store import SessionMessages
 from hindsight_integrations.integrations.llamaindex.conversions import (
     ChatOptions,
+    emit_search_events,
     plain_bank,
     recalled_nodes,
-    tell_search,
 )
 from hindsight_integrations.models import Message
 from hindsight_integrations.nlp import tokens
@@ -50,14 +54,8 @@ from hindsight_integrations.retain.fence import strip_fenced
 from hindsight_integrations.retain.replay import LEAST_OVERLAP
 from hindsight_integrations.retain.request import digest
 
-SPEAKERS = {"user": "user", "assistant": "assistant"}
-"""Roles whose messages are retained, and the name each is retained under."""
-
 MAX_TOKENS = 1024
 """Default token budget of recalled text in a chat."""
-
-OVERFETCH = 2
-"""Factor of the budget that is recalled, since memories that the chat shows are left out."""
 
 SESSIONS = 256
 """Sessions whose last turn is cached. After eviction a turn is recalled, and its messages are
@@ -73,12 +71,12 @@ CONTEXT_SHARE = 0.75
 """Share of a model's context window, if the model is known; that of LlamaIndex's chat buffer."""
 
 Retaining = Literal["eager", "overflow", "never"]
-OnFailure = Literal["warn", "raise"]
 
 _EMPTY = "Empty Response"
-"""Reply that LlamaIndex's synthesizers make up if nothing was retrieved."""
+"""Reply of LlamaIndex's synthesizers if nothing was retrieved."""
 
-log = logging.getLogger("hindsight_integrations")
+ROLES = [role.value for role in MessageRole]
+"""Roles of messages in LlamaIndex."""
 
 
 def chat_options(given: ChatOptions) -> ChatOptions:
@@ -100,23 +98,8 @@ class Turn(NamedTuple):
     before: str
 
 
-def checked_speakers(speakers: object) -> dict[str, str]:
-    """Return the names of speakers by role.
-
-    Raises:
-        InvalidInputError: they are no mapping of LlamaIndex's roles to names.
-    """
-    roles = [role.value for role in MessageRole]
-    if not isinstance(speakers, Mapping) or not {*speakers} <= {*roles}:
-        raise InvalidInputError(
-            f"speakers is {validation.shown(speakers)}; give a mapping from roles to names, such "
-            f'as {{"user": "Alice"}}; the roles are {", ".join(roles)}'
-        )
-    return {str(role): validation.label("a speaker", name) for role, name in speakers.items()}
-
-
 def last_turn(messages: Sequence[ChatMessage]) -> Turn | None:
-    """Return the current turn of a chat; None if the user said nothing yet.
+    """Return the current turn of a chat; None without a message of the user.
 
     Agents pass the user's message a second time while they work with tools: that is one turn.
     """
@@ -129,8 +112,8 @@ def last_turn(messages: Sequence[ChatMessage]) -> Turn | None:
     return Turn(messages[at].content or "", (messages[at - 1].content or "") if at else "")
 
 
-def said(messages: Iterable[ChatMessage], speakers: Mapping[str, str]) -> list[Message]:
-    """Return the spoken text of messages: no tools, system texts, reasoning or recalled text."""
+def conversation(messages: Iterable[ChatMessage], speakers: Mapping[str, str]) -> list[Message]:
+    """Return the text of the user and the agent, without tools, reasoning and recalled text."""
     spoken = []
     for message in messages:
         text = strip_fenced(message.content or "")
@@ -163,9 +146,10 @@ class Chats:
         speakers: roles that are retained, and their names.
         separate: True if a session recalls only its own messages.
         options: options of recall.
-        on_failure: "warn" logs what the memory fails at and goes on without it; "raise" raises.
+        on_failure: "warn" logs a failure of the memory and continues without it; "raise" raises.
         unnamed: the key of the chat without an id.
-        _document: where the engine stores that chat, once it has said enough to be known again.
+        _document: id of the document of that chat, once it is long enough to be recognised when it
+            is replayed.
     """
 
     memory: Hindsight
@@ -181,12 +165,12 @@ class Chats:
 
     def __post_init__(self) -> None:
         checked_memory(self.memory)
-        self.speakers = checked_speakers(self.speakers)
+        self.speakers = checked_speakers(self.speakers, ROLES)
         validation.flag("separate_sessions", self.separate)
         validation.choice("on_failure", self.on_failure, get_args(OnFailure))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the settings, and which chat goes on; its copy reads what is stored again."""
+        """Pickle the settings and the id of the unnamed chat; the copy begins with empty caches."""
         named = (self.memory, self.bank_id, self.speakers, self.separate, self.options)
         settings = (*named, self.on_failure)
         return partial(Chats, *settings, unnamed=self.unnamed, _document=self._document), ()
@@ -216,7 +200,7 @@ class Chats:
     def retain(self, messages: Iterable[ChatMessage], session_id: str | None) -> None:
         """Retain the messages that are not stored yet."""
         retained = self._session(session_id).retained
-        spoken = said(messages, self.speakers)
+        spoken = conversation(messages, self.speakers)
         digests = [digest(message.speaker, message.text) for message in spoken]
         first = next((n for n, known in enumerate(digests) if known not in retained), None)
         if first is None:
@@ -239,7 +223,7 @@ class Chats:
             self._document = result.document_ids[0]
 
     def adopt(self, session_id: str) -> str:
-        """Return the id that a chat goes by from now on: of the document it is stored in."""
+        """Return the session to retain in; None if the engine has to recognise the chat."""
         if session_id != self.unnamed or self._document is None:
             return session_id
         with self._lock:
@@ -249,7 +233,7 @@ class Chats:
         return document_id
 
     def _stored_as(self, session_id: str | None) -> str | None:
-        """Return the session to retain in; None has the engine find the chat if it is replayed."""
+        """Return the session to retain in; None lets the engine recognise a replayed chat."""
         if session_id not in (None, self.unnamed):
             return session_id
         return self.unnamed if self.separate else self._document
@@ -259,15 +243,13 @@ class Chats:
         options = {**self.options, "scope": self._scope(session_id), "max_tokens": OVERFETCH * room}
         visible = "\n".join(message.content or "" for message in shown)
         result = recall(self.memory, self.bank_id, question, **options)
-        tell_search(question, recalled_nodes(result))
+        emit_search_events(question, recalled_nodes(result))
         unseen = [each.memory for each in result if each.memory.text not in visible]
         packed = pack(unseen, room, tokens.count, tokens.truncate)
         return section(packed.text)
 
     def _report(self, what: str, error: HindsightError) -> None:
-        if self.on_failure == "raise":
-            raise error
-        log.warning("the chat continues without memory: %s failed: %s", what, error)
+        report_failure(self.on_failure, "the chat", what, error)
 
     def _scope(self, session_id: str | None) -> str | None:
         return (session_id or self.unnamed) if self.separate else None
@@ -487,18 +469,18 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             token_limit=token_limit,
             messages=list(messages),
             separate_sessions=validation.flag("separate_sessions", separate_sessions),
-            speakers=checked_speakers(speakers),
+            speakers=checked_speakers(speakers, ROLES),
             on_failure=validation.choice("on_failure", on_failure, get_args(OnFailure)),
             options=chosen,
         )
         if memory is not None:
-            self._chats = self._of(memory)
+            self._chats = self._chats_with(memory)
             if session_id is None:
                 self._chats.unnamed = self.session_id
         if chat_store != "bank":
             self._store = chat_store
         elif memory is not None and session_id is not None and not messages:
-            self._store = _kept_in_bank(memory, bank_id)
+            self._store = _bank_records(memory, bank_id)
         if self._store is not None:
             self.messages = self._store.get_messages(self.session_id)
 
@@ -538,13 +520,13 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
 
         By default messages go on in the record of the bank, if they were stored there.
         """
-        self._chats = self._of(memory)
+        self._chats = self._chats_with(memory)
         self._store = chat_store or self._store
         kept = SessionMessages(memory, self.bank_id)
         if self._store is None and kept.has(self.session_id):
             self._store, self._restored = kept, True
 
-    def _of(self, memory: Hindsight) -> Chats:
+    def _chats_with(self, memory: Hindsight) -> Chats:
         options = cast(ChatOptions, self.options)
         named = (memory, self.bank_id, self.speakers, self.separate_sessions, options)
         return Chats(*named, self.on_failure)
@@ -562,8 +544,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
         room = self.token_limit - self.options["max_tokens"] - initial_token_count
         recent = newest_turns(self.messages, room)
         coming = ChatMessage(input) if isinstance(input, str) else input
-        said = [*self.messages, coming] if coming else self.messages
-        recalled = self._attached.recalled(said, self.session_id, shown=recent)
+        messages = [*self.messages, coming] if coming else self.messages
+        recalled = self._attached.recalled(messages, self.session_id, shown=recent)
         # Agents write into the messages they are given; the chat stays as it was.
         return _with_recalled(recalled, [message.model_copy(deep=True) for message in recent])
 
@@ -579,12 +561,12 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
         """Add messages, and retain them."""
         given = validation.instances("messages", messages, ChatMessage)
         self.messages.extend(message.model_copy(deep=True) for message in given)
-        self._keep(given)
+        self._store_messages(given)
         self._attached.retain(self.messages, self.session_id)
         self.session_id = self._attached.adopt(self.session_id)
 
-    def _keep(self, messages: Sequence[ChatMessage]) -> None:
-        if self._store is not None and self._restored:  # what is kept may have gone on elsewhere
+    def _store_messages(self, messages: Sequence[ChatMessage]) -> None:
+        if self._store is not None and self._restored:  # the stored chat may have newer messages
             self._store.set_messages(self.session_id, self.messages)
             self._restored = False
         elif self._store is not None:
@@ -658,8 +640,8 @@ class HindsightSerializer(JsonSerializer):  # type: ignore[misc]
         return value
 
 
-def _kept_in_bank(memory: Hindsight, bank_id: str) -> SessionMessages | None:
-    """Return the records of a bank; None if a hook sees its texts first, which these bypass."""
+def _bank_records(memory: Hindsight, bank_id: str) -> SessionMessages | None:
+    """Return the records of a bank; None if it has a `before_retain`, which they would bypass."""
     return None if memory.storage.opened().guarded else SessionMessages(memory, bank_id)
 
 

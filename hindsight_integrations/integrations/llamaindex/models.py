@@ -49,8 +49,8 @@ Reply = Callable[[str, str], str]
 _dispatcher = get_dispatcher(__name__)
 
 
-def _remade(made: object, given: object, **fields: Any) -> tuple[partial[Any], tuple[object]]:
-    """Return how to make an object again in another process: its class, its model, its fields.
+def _reduced(made: object, given: object, **fields: Any) -> tuple[partial[Any], tuple[object]]:
+    """Return the value of `__reduce__` for an object: its class with its fields, and its model.
 
     LlamaIndex's own pickling leaves out what it cannot pickle, and the copy would go on with
     another model.
@@ -100,7 +100,7 @@ class HindsightEmbedding(BaseEmbedding):  # type: ignore[misc]
 
     def __reduce__(self) -> tuple[partial[Any], tuple[object]]:
         fields = {name: getattr(self, name) for name in ("model_name", "embed_batch_size")}
-        return _remade(self, self._given, num_workers=self.num_workers, **fields)
+        return _reduced(self, self._given, num_workers=self.num_workers, **fields)
 
     @classmethod
     def class_name(cls) -> str:
@@ -157,7 +157,7 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
 
     def __reduce__(self) -> tuple[partial[Any], tuple[object]]:
         names = ("model_name", "context_window")
-        return _remade(self, self._reply, **{name: getattr(self, name) for name in names})
+        return _reduced(self, self._reply, **{name: getattr(self, name) for name in names})
 
     @classmethod
     def class_name(cls) -> str:
@@ -178,14 +178,14 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
         Raises:
             ModelError: the function returned something other than text.
         """
-        return CompletionResponse(text=self._asked("", prompt))
+        return CompletionResponse(text=self._reply_to("", prompt))
 
     @llm_completion_callback()  # type: ignore[untyped-decorator]
     async def acomplete(
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponse:
         """`complete`, without blocking the event loop."""
-        return CompletionResponse(text=await in_thread(self._asked, "", prompt))
+        return CompletionResponse(text=await in_thread(self._reply_to, "", prompt))
 
     @llm_completion_callback()  # type: ignore[untyped-decorator]
     def stream_complete(
@@ -194,7 +194,7 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
         """`complete`, in one piece."""
 
         def pieces() -> CompletionResponseGen:
-            text = self._asked("", prompt)
+            text = self._reply_to("", prompt)
             yield CompletionResponse(text=text, delta=text)
 
         return pieces()
@@ -206,7 +206,7 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
         """`complete`, in one piece, without blocking the event loop."""
 
         async def pieces() -> CompletionResponseAsyncGen:
-            text = await in_thread(self._asked, "", prompt)
+            text = await in_thread(self._reply_to, "", prompt)
             yield CompletionResponse(text=text, delta=text)
 
         return pieces()
@@ -218,19 +218,19 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
         Raises:
             ModelError: the function returned something other than text.
         """
-        return self._answered(messages)
+        return self._chat_response(messages)
 
     @llm_chat_callback()  # type: ignore[untyped-decorator]
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """`chat`, without blocking the event loop."""
-        return await in_thread(self._answered, messages)
+        return await in_thread(self._chat_response, messages)
 
     @llm_chat_callback()  # type: ignore[untyped-decorator]
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         """`chat`, in one piece."""
 
         def pieces() -> ChatResponseGen:
-            yield self._answered(messages)
+            yield self._chat_response(messages)
 
         return pieces()
 
@@ -241,18 +241,18 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
         """`chat`, in one piece, without blocking the event loop."""
 
         async def pieces() -> ChatResponseAsyncGen:
-            yield await in_thread(self._answered, messages)
+            yield await in_thread(self._chat_response, messages)
 
         return pieces()
 
-    def _answered(self, messages: Sequence[ChatMessage]) -> ChatResponse:
+    def _chat_response(self, messages: Sequence[ChatMessage]) -> ChatResponse:
         system = [message for message in messages if message.role == MessageRole.SYSTEM]
         turns = [message for message in messages if message.role != MessageRole.SYSTEM]
         lines = [turns[0].content or ""] if len(turns) == 1 else [str(turn) for turn in turns]
-        text = self._asked("\n\n".join(m.content or "" for m in system), "\n".join(lines))
+        text = self._reply_to("\n\n".join(m.content or "" for m in system), "\n".join(lines))
         return ChatResponse(message=ChatMessage(text, role=MessageRole.ASSISTANT), delta=text)
 
-    def _asked(self, system: str, user: str) -> str:
+    def _reply_to(self, system: str, user: str) -> str:
         text = self._reply(system, user)
         if not isinstance(text, str):
             raise ModelError(
@@ -262,9 +262,9 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
 
 
 class HindsightRerank(BaseNodePostprocessor):  # type: ignore[misc]
-    """Sorts nodes of any retriever by how well they answer the question.
+    """Sort the nodes of any retriever by how well they answer the question.
 
-    LlamaIndex's instrumentation is told with `ReRankStartEvent` and `ReRankEndEvent`.
+    Each call is reported to LlamaIndex by `ReRankStartEvent` and `ReRankEndEvent`.
 
     Args:
         reranker: None for late interaction, `memory.reranker`, or any reranker that `Hindsight`
@@ -290,7 +290,7 @@ class HindsightRerank(BaseNodePostprocessor):  # type: ignore[misc]
         self._given = reranker
 
     def __reduce__(self) -> tuple[partial[Any], tuple[object]]:
-        return _remade(self, self._given, top_n=self.top_n)
+        return _reduced(self, self._given, top_n=self.top_n)
 
     @classmethod
     def class_name(cls) -> str:
@@ -315,7 +315,7 @@ class HindsightRerank(BaseNodePostprocessor):  # type: ignore[misc]
 
 
 class HindsightTimeFilter(BaseNodePostprocessor):  # type: ignore[misc]
-    """Keeps the nodes of a time: the one given, or the times that the question names.
+    """Keep the nodes of a time: the one given, or the times that the question names.
 
     "Where did she work in spring 2021?" keeps nodes of that spring. A question that names no time
     keeps all. The time of a node is when its content happened (`occurred_start` and
@@ -354,7 +354,7 @@ class HindsightTimeFilter(BaseNodePostprocessor):  # type: ignore[misc]
 
     def __reduce__(self) -> tuple[partial[Any], tuple[object]]:
         fields = {"time_key": self.time_key, "keep_undated": self.keep_undated}
-        return _remade(self, self._window, **fields)
+        return _reduced(self, self._window, **fields)
 
     @classmethod
     def class_name(cls) -> str:

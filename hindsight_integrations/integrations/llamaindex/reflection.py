@@ -11,12 +11,12 @@ from llama_index.core.memory import BaseMemory
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.integrations.common import SPEAKERS, checked_speakers
 from hindsight_integrations.integrations.llamaindex.memory import (
-    SPEAKERS,
+    ROLES,
     TOKEN_LIMIT,
-    checked_speakers,
+    conversation,
     newest_turns,
-    said,
 )
 from hindsight_integrations.nlp import tokens
 from hindsight_integrations.sessions import ReflectionMemory
@@ -27,7 +27,7 @@ class ReflectionChatMemory(BaseMemory):  # type: ignore[misc]
 
     Spoken messages are committed when they are put: no tool results, no system texts, no reasoning.
     `get` returns the insights as a system message, and the recent exchanges that fit `token_limit`.
-    Reflecting on them does not keep the agent waiting. Several chats may share one reflection
+    Reflection runs in the background. Several chats may share one reflection
     memory one after the other; for chats at the same time give each its own `session_id`.
 
     Args:
@@ -60,7 +60,7 @@ class ReflectionChatMemory(BaseMemory):  # type: ignore[misc]
     ) -> None:
         super().__init__(
             token_limit=validation.positive("token_limit", token_limit),
-            speakers=checked_speakers(speakers),
+            speakers=checked_speakers(speakers, ROLES),
         )
         if learning is not None:
             self.attach(learning)
@@ -112,7 +112,7 @@ class ReflectionChatMemory(BaseMemory):  # type: ignore[misc]
 
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Add the messages that were spoken."""
-        self._attached.add_messages(said(messages, self.speakers))
+        self._attached.add_messages(conversation(messages, self.speakers))
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
         """Replace the exchanges. The insights stay."""

@@ -41,11 +41,11 @@ from hindsight_integrations.integrations.llamaindex.conversions import (
     ReflectOptions,
     bank_of,
     checked_bank,
+    custom_query_vector,
+    emit_search_events,
     memory_node,
     plain_bank,
     recalled_nodes,
-    tell_search,
-    vector_asked,
     where_from,
 )
 from hindsight_integrations.models import Memory, MentalModel
@@ -142,7 +142,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         options: RecallOptions = {"fill": self.similarity_top_k is not None, **self._options}
-        vector = vector_asked(self._memory, query_bundle)
+        vector = custom_query_vector(self._memory, query_bundle)
         if vector is not None:
             options["query_vector"] = vector
         if isinstance(query_bundle, RecallQuery):
@@ -238,50 +238,52 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
         return QueryEngineTool.from_defaults(self, name=name, description=description)
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
-        with self._told(query_bundle) as event:
-            response = self._answered(query_bundle)
+        with self._query_event(query_bundle) as event:
+            response = self._respond(query_bundle)
             event.on_end({EventPayload.RESPONSE: response})
         return response
 
     async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
-        with self._told(query_bundle) as event:
-            response = await self._aanswered(query_bundle)
+        with self._query_event(query_bundle) as event:
+            response = await self._arespond(query_bundle)
             event.on_end({EventPayload.RESPONSE: response})
         return response
 
-    def _told(self, query_bundle: QueryBundle) -> AbstractContextManager[EventContext]:
-        """Return the context in which LlamaIndex's callbacks are told of the question."""
-        asked = {EventPayload.QUERY_STR: query_bundle.query_str}
-        told: AbstractContextManager[EventContext] = self.callback_manager.event(
-            CBEventType.QUERY, payload=asked
+    def _query_event(self, query_bundle: QueryBundle) -> AbstractContextManager[EventContext]:
+        """Return the context that reports the question to LlamaIndex's callbacks."""
+        payload = {EventPayload.QUERY_STR: query_bundle.query_str}
+        event: AbstractContextManager[EventContext] = self.callback_manager.event(
+            CBEventType.QUERY, payload=payload
         )
-        return told
+        return event
 
-    def _answered(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+    def _respond(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         if self._synthesizer is not None:
-            return self._synthesizer.synthesize(query_bundle, self._found(query_bundle))
-        reflection = self._reflected(query_bundle)
+            return self._synthesizer.synthesize(query_bundle, self._retrieve_nodes(query_bundle))
+        reflection = self._reflect(query_bundle)
         details = _details(reflection)
         if not self._streaming:
-            return Response(reflection.text, _cited(reflection), details)
-        return StreamingResponse(iter(_pieces(reflection.text)), _cited(reflection), details)
+            return Response(reflection.text, _cited_nodes(reflection), details)
+        return StreamingResponse(
+            iter(_split_words(reflection.text)), _cited_nodes(reflection), details
+        )
 
-    async def _aanswered(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+    async def _arespond(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         if self._synthesizer is not None:
-            found = await in_thread(self._found, query_bundle)
+            found = await in_thread(self._retrieve_nodes, query_bundle)
             return await self._synthesizer.asynthesize(query_bundle, found)
-        reflection = await in_thread(self._reflected, query_bundle)
+        reflection = await in_thread(self._reflect, query_bundle)
         details = _details(reflection)
         if not self._streaming:
-            return Response(reflection.text, _cited(reflection), details)
+            return Response(reflection.text, _cited_nodes(reflection), details)
 
         async def pieces() -> AsyncIterator[str]:
-            for piece in _pieces(reflection.text):
+            for piece in _split_words(reflection.text):
                 yield piece
 
-        return AsyncStreamingResponse(pieces(), _cited(reflection), details)
+        return AsyncStreamingResponse(pieces(), _cited_nodes(reflection), details)
 
-    def _reflected(self, query_bundle: QueryBundle) -> Reflection:
+    def _reflect(self, query_bundle: QueryBundle) -> Reflection:
         options = self._options_for(query_bundle)
         bank = bank_of(self._bank_id)
         reflection = reflect(self._memory, bank, query_bundle.query_str, **options)
@@ -290,17 +292,17 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
         # Without a model there is one search, and the context is what it found.
         for query, found in made or [(query_bundle.query_str, tuple(sources))]:
             nodes = [NodeWithScore(node=_node(sources[id])) for id in found if id in sources]
-            tell_search(query, nodes)
+            emit_search_events(query, nodes)
         return reflection
 
-    def _found(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+    def _retrieve_nodes(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         options = self._options_for(query_bundle)
         bank = bank_of(self._bank_id)
-        vector = vector_asked(self._memory, query_bundle)
+        vector = custom_query_vector(self._memory, query_bundle)
         if vector is not None:
             options.setdefault("query_vector", vector)
         nodes = recalled_nodes(recall(self._memory, bank, query_bundle.query_str, **options))
-        tell_search(query_bundle.query_str, nodes)
+        emit_search_events(query_bundle.query_str, nodes)
         return nodes
 
     def _options_for(self, query_bundle: QueryBundle) -> dict[str, Any]:
@@ -315,12 +317,12 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
         return {} if self._synthesizer is None else {"response_synthesizer": self._synthesizer}
 
 
-def _pieces(text: str) -> list[str]:
-    """Return a text in words, each with the white space behind it."""
+def _split_words(text: str) -> list[str]:
+    """Split a text into words, each with the white space around it."""
     return re.findall(r"\s*\S+\s*", text)
 
 
-def _cited(reflection: Reflection) -> list[NodeWithScore]:
+def _cited_nodes(reflection: Reflection) -> list[NodeWithScore]:
     sources = {item.id: item.source for item in reflection.context}
     return [
         NodeWithScore(node=_node(sources[cited]))
