@@ -81,6 +81,7 @@ _LEFT = re.compile(r"\b(?:left over|left|leftover|leftovers|remaining|dating|dat
 
 _BEFORE_TIME = frozenset("the on in from at".split())
 
+_INTENDED = frozenset({"going", "supposed", "meant", "planning", "hoping", "intending"})
 _KNOWN = frozenset({"the", "this", "that", "these", "those"})
 _BE = frozenset("am is are 'm ’m 're ’re 's ’s be ai".split())
 _DO = frozenset({"do", "does", "did"})
@@ -489,6 +490,9 @@ def _evidence_of_past(sentence: _Sentence, chain: _Chain, preposition: str) -> E
     headline = alone and (state or participle)
     if headline and preposition == "from":
         return Evidence.ASIDE  # "surcharge removed from 1 April"
+    told = sentence.folded(chain.first, chain.end)
+    if "to" in told and not _INTENDED.isdisjoint(told):
+        return Evidence.ASIDE  # "were going to fly on 21 April", which may be to come
     arranged = not _WORDS["arranging"].isdisjoint(_stems(chain.verb))
     return Evidence.DOUBTED if headline or arranged else Evidence.TENSE
 

@@ -94,7 +94,7 @@ class Context:
             case TokenKind.QUARTER:
                 return calendar.yearly_quarter(token.value)
             case TokenKind.HOLIDAY:
-                return calendar.yearly_day(*divmod(token.value, 100))
+                return calendar.holiday(token.value)
             case _:
                 raise ValueError(f"a {token.kind.name} is no time by itself")
 

@@ -314,7 +314,7 @@ def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None
         if time and time.yearly and _is_of_a_named_year(time, context):
             time = None
         if time and _BARE_DAY.fullmatch(time.text) and dated and not _share_a_month(dated, time):
-            time = None
+            time = _in_its_month(dated, time, when, context)
         elif time and _is_dated(time, when):
             dated = time
         yield token, time
@@ -335,6 +335,28 @@ def _share_a_month(dated: TimeExpression, time: TimeExpression) -> bool:
     day, last = dated.span.start, time.span.end - timedelta.resolution
     first = last if time.text.casefold().startswith(("until", "till")) else time.span.start
     return (first.year, first.month) <= (day.year, day.month) <= (last.year, last.month)
+
+
+def _in_its_month(
+    dated: TimeExpression, time: TimeExpression, when: When, context: Context
+) -> TimeExpression | None:
+    """Return a later day of the month told before it in its sentence, in the same tense.
+
+    "We flew on 2 February and came home on the 9th", said in March, tells of the 9th of February.
+    """
+    between = context.text[dated.end_char : time.start_char]
+    day = dated.span.start
+    if not isinstance(when, Recurring) or _SENTENCE_END.search(between) or "\n" in between:
+        return None
+    try:
+        span = when.within(calendar.period(Precision.MONTH, day.replace(tzinfo=UTC)))
+    except ValueError:
+        return None  # a month without such a day
+    shown = context.direction(time.start_char, time.end_char)
+    told = "past" if span.end <= context.reference else "future"
+    if span.start <= day.replace(tzinfo=UTC) or shown is None or shown.tense != told:
+        return None
+    return replace(time, span=_in_zone(span, context))
 
 
 def _in_named_year(

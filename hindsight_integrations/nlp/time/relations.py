@@ -255,6 +255,18 @@ def _in_context(match: Match) -> When | None:
     return match.whens()[0]
 
 
+@RELATIONS.rule("HOLIDAY", only="en de")
+def _bare_holiday(match: Match) -> When | None:
+    """Read a feast that is named as a day: "closed Good Friday", not a "Christmas card"."""
+    context = match.context
+    named_as_day = " " in context.text[match.start : match.end] or context.language.code == "de"
+    before, tag = context.word_before(match.start), context.tag_after(match.end)
+    attribute = tag[:2] in ("NN", "PO", "CD") or before.casefold() in WORDS["not_the_day"]
+    if context.statement is None or not named_as_day or attribute:
+        return None
+    return match.whens()[0]
+
+
 @RELATIONS.rule("(?<![NUMBER COUNT])WEEKDAY (?!THE ORDINAL)", only="en fr")
 def _bare_weekday(match: Match) -> When | None:
     """Read a weekday without preposition, "see you Monday"; no habit, no part of a name."""
