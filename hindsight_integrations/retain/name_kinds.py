@@ -43,7 +43,9 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 _POSSESSED = re.compile(r"(?:['’]s?|(?<=s)['’]) (?:\w+ )??([\w-]+)")
-_WORD_AFTER = re.compile(r" (?:(?:also|just|never|always|still|really|even|has|had) )?([\w’']+)")
+_WORD_AFTER = re.compile(
+    r" (?:(?:both|each|also|just|never|always|still|really|even|has|had) )?([\w’']+)"
+)
 _WORD_BEFORE = re.compile(r"([\w-]+) \Z")
 _PREPOSITION = re.compile(r"((?:[\w-]+ ){1,3})(in|to|from|at|for|of|with|via|near|through) \Z")
 _ARTICLE_BEFORE = re.compile(r"\b(?:[Tt]he|(dem|vom|beim|der|die|das|le|la|el)) \Z")
@@ -254,7 +256,8 @@ def _goes_itself(spelled: Sequence[str], index: int) -> bool:
     while begins and spelled[begins] in _BACK and spelled[begins - 1] in _GOING:
         begins -= 1
     before = spelled[begins - 1] if begins else "I"
-    goes_to = _BACK.issuperset(spelled[index + 1 :])
+    after = spelled[index + 1 :]
+    goes_to = _BACK.issuperset(after) or after[:1] == ["from"]
     return goes_to and (
         before[0].isupper() or before in _WORDS["pronouns"] or before in ("and", "then")
     )

@@ -272,6 +272,15 @@ class TestWhichOneIsMeant:
             ("Am Ostermontag regnete es.", ["2025-04-21"]),
             ("Over Easter 2024 it rained.", ["2024-03-29"]),
             ("She died on Boxing Day 2011.", ["2011-12-26"]),
+            ("Between Christmas and New Year it rained.", ["2024-12-25"]),
+            ("In the New Year we move.", []),
+            ("Happy New Year!", []),
+            ("Married on Leap Day 2004.", ["2004-02-29"]),
+            ("They danced the weekend before last.", ["2025-05-03"]),
+            ("The exam is the week after next.", ["2025-05-26"]),
+            ("The Friday before last was hot.", ["2025-05-02"]),
+            ("They come on Thursday and Friday next week.", ["2025-05-22", "2025-05-23"]),
+            ("We met on Monday and next week it rains.", ["2025-05-12", "2025-05-19"]),
             ("We start on the 6th of July.", ["2025-07-06"]),
             ("I had the jab on 23/4, it hurt.", ["2025-04-23"]),
             ("It ends on 4/23.", ["2026-04-23"]),
@@ -474,6 +483,7 @@ class TestWhichOneIsMeant:
             "We meet on 3/4",
             "Bonuses come on the 6th of any month",
             "We had a good Friday",
+            "Did we say Tuesday? Or was it Wednesday?",
         ],
     )
     def test_what_only_looks_like_a_time(self, text: str) -> None:
@@ -551,10 +561,11 @@ class TestTags:
     TAGS: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("takes", "is", "starts"), "VBZ"),
         **dict.fromkeys(("are", "have"), "VBP"),
-        **dict.fromkeys(("got", "printed", "were"), "VBD"),
+        **dict.fromkeys(("got", "printed", "were", "was"), "VBD"),
         **dict.fromkeys(("going",), "VBG"),
         "fly": "VB",
-        "offered": "VBN",
+        **dict.fromkeys(("offered", "booked", "been", "cancelled"), "VBN"),
+        "has": "VBZ",
         "Reset": "VB",
         **dict.fromkeys(("added", "agreed", "collected"), "VBN"),
         **dict.fromkeys(("notes", "bins"), "NNS"),
@@ -590,6 +601,10 @@ class TestTags:
             ("I have agreed to lunch in April.", "2023-04-01"),
             ("We were going to fly on 21 June.", "2023-06-21"),
             ("Rent is due on the 6th of the month.", "2023-06-06"),
+            ("The gig on 20 June has been cancelled.", "2023-06-20"),
+            ("I have booked the car in on the 16th.", "2023-05-16"),
+            ("The gig on 20 June was cancelled.", "2023-06-20"),
+            ("The gig on Friday has been cancelled.", "2023-05-19"),
         ],
     )
     def test_the_word_that_a_date_belongs_to_decides(self, text: str, first: str) -> None:
@@ -601,6 +616,7 @@ class TestTags:
         [
             "I have agreed to lunch in June.",
             "I have offered lunch on 6 June.",
+            "I have booked the car in on the 4th.",
             "Boxing Day sales",
             "The shop takes cards in April.",
             "The bins are collected on Friday.",

@@ -81,6 +81,8 @@ _LEFT = re.compile(r"\b(?:left over|left|leftover|leftovers|remaining|dating|dat
 
 _BEFORE_TIME = frozenset("the on in from at".split())
 
+_CALLED_OFF = frozenset({"called", "cancelled", "canceled", "postponed", "scrapped"})
+"""After a time, these tell when they were said: "the gig on 20 March has been called off"."""
 _INTENDED = frozenset({"going", "supposed", "meant", "planning", "hoping", "intending"})
 _KNOWN = frozenset({"the", "this", "that", "these", "those"})
 _BE = frozenset("am is are 'm ’m 're ’re 's ’s be ai".split())
@@ -453,6 +455,9 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
         return Direction("future", Evidence.TENSE)
     if preposition == "from" and _is_moved(sentence):
         return None
+    if not before and chain.verb in _CALLED_OFF:
+        ahead = sentence.words[chain.first].text.casefold() in _HAVE
+        return Direction("future", Evidence.PRESENT) if ahead else Direction("past", Evidence.ASIDE)
     if chain.tense == "past":
         return Direction("past", _evidence_of_past(sentence, chain, preposition))
     verbs = {i for one in inside for i in range(one.first, one.end)}

@@ -72,7 +72,7 @@ _DISBELIEVED = re.compile(
 )
 """After a time in its sentence, these take it back: "retired in 2020, but he gets that wrong"."""
 _OR = re.compile(
-    r",?\s(?:or|oder|ou|o)\s"
+    r"[,?.!]?\s(?:or|oder|ou|o)\s(?:(?:was|is)\sit\s)?"
     r"(?:(?:maybe|perhaps|else|even|on|in|at|by|the|this|next|am|im|el|en|le)\s){0,3}",
     re.IGNORECASE,
 )

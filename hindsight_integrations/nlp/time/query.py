@@ -26,6 +26,7 @@ from hindsight_integrations.nlp.time.lexer import (
     Language,
     Tense,
     Token,
+    TokenKind,
     fold,
     pieces,
     read,
@@ -56,6 +57,9 @@ _CLOSING = " \"'”’»)"
 _NAMED_YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)")
 _YEAR_OF = re.compile(r"\b(?:of|the)\s+((?:1\d|20)\d\d)(?!\d)(?!,\d)", re.IGNORECASE)
 _BARE_DAY = re.compile(r"(?:[a-z]+\s)?(?:the\s)?\d{1,2}(?:st|nd|rd|th)", re.IGNORECASE)
+_NO_TIME = Token(TokenKind.UNKNOWN, 0, 0)
+_LISTED = re.compile(r"(?:,|,? and| &| or) (?:on )?")
+_WEEK = re.compile(r"day\b.*\bweek\b")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE_END = re.compile(r"[.!?;](?=\s)")
 _DAYS = frozenset({Precision.DAY, Precision.HOUR, Precision.MINUTE})
@@ -296,7 +300,7 @@ def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None
         if are_alternatives(context, first.end, second.start)
         for token in (first, second)
     }
-    for token, when in times:
+    for token, when in _in_shared_week(times, context.text):
         if token.start in either or is_doubted(context, token.start, token.end):
             yield token, None
             continue
@@ -318,6 +322,17 @@ def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None
         elif time and _is_dated(time, when):
             dated = time
         yield token, time
+
+
+def _in_shared_week(times: Sequence[tuple[Token, When]], text: str) -> Iterator[tuple[Token, When]]:
+    """Yield the times, a weekday in the week of the next one: "Thursday and Friday next week"."""
+    for (token, when), (after, told) in pairwise([*times, (_NO_TIME, None)]):
+        weekly = isinstance(when, Recurring) and when.cycle is Precision.WEEK
+        listed = weekly and _LISTED.fullmatch(text, token.end, after.start) is not None
+        if listed and isinstance(told, TimeSpan) and _WEEK.search(text, after.start, after.end):
+            yield token, when.within(calendar.period(Precision.WEEK, told.start))
+        else:
+            yield token, when
 
 
 def _is_dated(time: TimeExpression, when: When) -> bool:
