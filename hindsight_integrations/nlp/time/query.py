@@ -26,7 +26,6 @@ from hindsight_integrations.nlp.time.lexer import (
     Language,
     Tense,
     Token,
-    TokenKind,
     fold,
     pieces,
     read,
@@ -57,7 +56,6 @@ _CLOSING = " \"'”’»)"
 _NAMED_YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)")
 _YEAR_OF = re.compile(r"\b(?:of|the)\s+((?:1\d|20)\d\d)(?!\d)(?!,\d)", re.IGNORECASE)
 _BARE_DAY = re.compile(r"(?:[a-z]+\s)?(?:the\s)?\d{1,2}(?:st|nd|rd|th)", re.IGNORECASE)
-_NO_TIME = Token(TokenKind.UNKNOWN, 0, 0)
 _LISTED = re.compile(r"(?:,|,? and| &| or) (?:on )?")
 _WEEK = re.compile(r"day\b.*\bweek\b")
 _PARAGRAPH = re.compile(r"\n\s*\n")
@@ -326,10 +324,15 @@ def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None
 
 def _in_shared_week(times: Sequence[tuple[Token, When]], text: str) -> Iterator[tuple[Token, When]]:
     """Yield the times, a weekday in the week of the next one: "Thursday and Friday next week"."""
-    for (token, when), (after, told) in pairwise([*times, (_NO_TIME, None)]):
-        weekly = isinstance(when, Recurring) and when.cycle is Precision.WEEK
-        listed = weekly and _LISTED.fullmatch(text, token.end, after.start) is not None
-        if listed and isinstance(told, TimeSpan) and _WEEK.search(text, after.start, after.end):
+    for index, (token, when) in enumerate(times):
+        after, told = times[index + 1] if index + 1 < len(times) else (token, None)
+        if (
+            isinstance(when, Recurring)
+            and isinstance(told, TimeSpan)
+            and when.cycle is Precision.WEEK
+            and _LISTED.fullmatch(text, token.end, after.start)
+            and _WEEK.search(text, after.start, after.end)
+        ):
             yield token, when.within(calendar.period(Precision.WEEK, told.start))
         else:
             yield token, when
