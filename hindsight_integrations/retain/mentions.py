@@ -39,6 +39,14 @@ _WORDS = word_sets("names")
 
 
 _URL = re.compile(r"(?:https?://|ftp://|www\.)\S+", re.IGNORECASE)
+_FEASTS = (
+    entry.strip(" !\n").partition("=")[0].replace(" s ", "['’]?s ")
+    for entry in table("times")["en"]["words"]["HOLIDAY"].split(",")
+)
+_FEAST = re.compile(
+    rf"\b(?:{'|'.join(feast for feast in _FEASTS if ' ' in feast)})\b", re.IGNORECASE
+)
+"""A day of the year of several words, which is a time and no name: "New Year's Eve"."""
 
 
 def find_all_names(
@@ -85,7 +93,9 @@ def _names_in(
     is_title: bool,
 ) -> list[NameSpan]:
     """Return the names in one text, each with its votes for a kind."""
-    text = _URL.sub(lambda url: " " * len(url.group()), annotation.text)
+    text = annotation.text
+    for no_name in (_URL, _FEAST):
+        text = no_name.sub(lambda match: " " * len(match.group()), text)
     words = read_words(text, annotation)
     prose = {word.sentence for word in words} if is_title else prose_sentences(text, words)
     labelled = {
@@ -167,6 +177,7 @@ _NEVER_COMPOUND = frozenset({"person", "place", "group"})
 """Kinds whose names contain no "and", comma or possessive: these separate two names."""
 
 
+_QUESTION = re.compile(r"[^.!?\n]{1,300}\?")
 _TITLE_WORDS = frozenset("the all how what where when one no our my some every".split())
 _OFFICES = frozenset(table("changes")["roles"]["words"].split())
 _AFTER_POSSESSIVE = _WORDS["organization_words"] | _WORDS["place_words"]
@@ -177,6 +188,7 @@ _NAME_SHAPE = re.compile(r"P(?:(?:ll?|lt)?P)*n?")
 """Proper nouns, joined by "of the" or "van der", with a number after them: "Apollo 11"."""
 
 _NUMBER = re.compile(r"(?!(?:1[5-9]|20)\d\d\Z)\d{1,4}(?:\.\d+)*")
+_SCORE = re.compile(r"\d{1,2}[-–]\d{1,2}")
 _NOT_NUMBERING = re.compile(
     r"\s?(?:%|:\s?\d|/\d|,\d|,? [ap]\.?m\b|,(?: \S+){1,3} \d"
     r"|\)|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\b)"
@@ -227,7 +239,7 @@ class _Cutter:
             after: the word that follows.
         """
         start, end = 0, len(words)
-        while start < end and _merely_precedes(words[start]):
+        while start < end and (_merely_precedes(words[start]) or self._asks(words[start])):
             if end - start > 1 and self.begins_title(words[start]):
                 break
             start += 1
@@ -253,6 +265,10 @@ class _Cutter:
                     kind if start == 0 else "concept", full_name=_is_full_name(name)
                 ),
             )
+
+    def _asks(self, word: Word) -> bool:
+        """Return True for a verb that begins a question: "Will Grace be there?"."""
+        return word.opens and word.tag == "MD" and _QUESTION.match(self.text, word.end) is not None
 
     def _leading(self, words: Sequence[Word], after: Word | None) -> int:
         """Return how many first words of a sentence are no part of the name after them."""
@@ -317,6 +333,8 @@ class _Cutter:
             return last.lower in AROUND_NAMES and not (is_suffix or is_surname)
         if end > 1 and self._is_known(words[:end]):
             return False
+        if _SCORE.fullmatch(last.text):
+            return True
         if _NOT_NUMBERING.match(self.text, last.end):
             return True
         follows = after if end == len(words) else words[end]
@@ -345,7 +363,10 @@ def _own_votes(words: Sequence[Word], spelled: str, titled: bool) -> Counter[str
     """Return the votes of a name's own words."""
     if name_kinds.is_ship(spelled):
         return Counter(product=name_kinds.NAME_FORM_WEIGHT)
-    votes = name_kinds.votes_of_words([word.lower for word in words], titled)
+    lower = [word.lower for word in words]
+    if "_".join(lower) in _WORDS["trade_names"]:
+        return Counter({name_kinds.NO_PERSON: name_kinds.STATED_WEIGHT})
+    votes = name_kinds.votes_of_words(lower, titled)
     if len(words) == 1 and words[0].opens and words[0].lower in _WORDS["also_words"]:
         votes["person"] -= votes["person"] < 2  # "Bill of lading": the capital says nothing here
     if " & " in spelled:  # "Petals & Thorn" is a firm rather than "Kev & Shaz"
@@ -391,7 +412,8 @@ def _around_verbs(words: Sequence[Word], kind: str) -> list[list[Word]]:
     """Return the words that a model marks as one name, cut at a verb: "Alice loves React"."""
     pieces: list[list[Word]] = [[]]
     for before, word in zip([None, *words], words, strict=False):
-        inside = before is not None and before.is_capital and word is not words[-1]
+        inside = before is not None and before.is_capital
+        inside = inside and (word is not words[-1] or word.tag in FINITE_VERBS)
         small = word.text.islower() and word.lower not in _WORDS["name_links"]
         parts = kind == "person" or word.tag in FINITE_VERBS or _is_way(words[0], word, kind)
         if inside and small and parts:

@@ -24,7 +24,8 @@ NAME_FORM_WEIGHT = 4
 """Weight of a word of the name that determines its kind; above `_GAZETTEER_WEIGHT`, so that no
 single context outweighs it."""
 NO_PERSON = "no person"
-"""Votes under this name count against "person"."""
+NO_PLACE = "no place"
+"""Votes under these names count against "person" and "place"."""
 _LABELLED = " by its label"
 """Suffix of the keys of votes by labels, which models often get wrong: however many there are, they
 count as one hint."""
@@ -42,13 +43,22 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 _POSSESSED = re.compile(r"(?:['’]s?|(?<=s)['’]) (?:\w+ )??([\w-]+)")
-_WORD_AFTER = re.compile(r" (?:(?:also|just|never|always|still|really|even|has|had) )?([\w’']+)")
-_WORD_BEFORE = re.compile(r"([\w-]+) \Z")
-_PREPOSITION = re.compile(
-    r"([\w-]+)(?: [\w-]+){0,2}? (in|to|from|at|for|of|with|via|near|through) \Z"
+_WORD_AFTER = re.compile(
+    r" (?:(?:both|each|also|just|never|always|still|really|even|has|had) )?([\w’']+)"
 )
+_WORD_BEFORE = re.compile(r"([\w-]+) \Z")
+_PREPOSITION = re.compile(r"((?:[\w-]+ ){1,3})(in|to|from|at|for|of|with|via|near|through) \Z")
 _ARTICLE_BEFORE = re.compile(r"\b(?:[Tt]he|(dem|vom|beim|der|die|das|le|la|el)) \Z")
 _AT_BEFORE = re.compile(r"(?:\bat|@) \Z")
+_SCORE = r"\d{1,2}[-–:]\d{1,2}"
+_PLAYS = re.compile(
+    rf" (?:beat|beats|thrash(?:es|ed)|hammer(?:s|ed)|drew with|los(?:t|es) to|vs?|{_SCORE})\b"
+)
+_PLAYED = re.compile(
+    r"(?:\b(?:beat|beats|thrash(?:es|ed)|hammer(?:s|ed)|drew with|los(?:t|es) to|vs?|away (?:at|to)"
+    rf"|at home to)|{_SCORE}(?: (?:at|to|against|over|vs?))?) \Z"
+)
+"""Before a name, and the other after it, these make it a team's: "Oxford beat Cambridge"."""
 _SPEAKER_AND = re.compile(r"\b(?:me|myself|I),? and \Z")
 _ENUMERATING = frozenset({", ", " and ", ", and ", " & ", " + ", "/"})
 _CONTEXT_LENGTH = 48
@@ -212,22 +222,45 @@ def votes_of_context(text: str, start: int, end: int) -> Counter[str]:
     if article := _ARTICLE_BEFORE.search(before):
         # "the Aurora" is no person, but "die Anna" may be one.
         votes[NO_PERSON] += _CONTEXT_WEIGHT if article[1] else NAME_FORM_WEIGHT
+    if _PLAYS.match(text, end) or _PLAYED.search(before):
+        votes[NO_PLACE] += NAME_FORM_WEIGHT
     if _AT_BEFORE.search(before) and not possessed:
         votes[NO_PERSON] += _CONTEXT_WEIGHT
     if phrase:
-        votes += _votes_of_phrase(phrase.group(1).casefold(), phrase.group(2))
+        votes += _votes_of_phrase(phrase.group(1).split(), phrase.group(2))
     return votes
 
 
-def _votes_of_phrase(word: str, preposition: str) -> Counter[str]:
-    """Return the votes of a preposition before the name and the word it depends on: "moved to"."""
-    if word in _WORDS["work_words"] and preposition in ("at", "for", "of", "with"):
-        return Counter(organization=_CONTEXT_WEIGHT)
-    if word in _WORDS["motion_words"] and preposition not in ("for", "of", "with"):
-        return Counter(place=_CONTEXT_WEIGHT)
-    eaten = preposition == "at" and word in _WORDS["meal_words"]
+def _votes_of_phrase(spelled: Sequence[str], preposition: str) -> Counter[str]:
+    """Return the votes of a preposition before the name and the words before it: "moved to"."""
+    words = [word.casefold() for word in spelled]
+    for index in reversed(range(len(words))):
+        word = words[index]
+        if word in _WORDS["work_words"] and preposition in ("at", "for", "of", "with"):
+            return Counter(organization=_CONTEXT_WEIGHT)
+        moves = word in _WORDS["motion_words"] and preposition not in ("for", "of", "with")
+        if moves and (word not in _GOING or _goes_itself(spelled, index)):
+            return Counter(place=_CONTEXT_WEIGHT)
+    eaten = preposition == "at" and words[0] in _WORDS["meal_words"]
     is_hint = eaten or preposition in ("in", "near")
     return Counter(place=_HINT_WEIGHT) if is_hint else Counter()
+
+
+_GOING = _WORDS["going_words"]
+_BACK = frozenset({"back", "home"})
+
+
+def _goes_itself(spelled: Sequence[str], index: int) -> bool:
+    """Return True if somebody goes: not "the deposit went to" and "moved the agents to"."""
+    begins = index
+    while begins and spelled[begins] in _BACK and spelled[begins - 1] in _GOING:
+        begins -= 1
+    before = spelled[begins - 1] if begins else "I"
+    after = spelled[index + 1 :]
+    goes_to = _BACK.issuperset(after) or after[:1] == ["from"]
+    return goes_to and (
+        before[0].isupper() or before in _WORDS["pronouns"] or before in ("and", "then")
+    )
 
 
 def vote_of_label(kind: str, *, full_name: bool) -> Counter[str]:
@@ -258,6 +291,7 @@ def decide(votes: Iterable[Counter[str]]) -> tuple[str, int]:
     for labelled in [key for key in total if key.endswith(_LABELLED)]:
         total[labelled.removesuffix(_LABELLED)] += min(total.pop(labelled), _HINT_WEIGHT)
     total["person"] -= total.pop(NO_PERSON, 0)
+    total["place"] -= total.pop(NO_PLACE, 0)
     ranked = [*(+total).most_common(2), ("concept", 0), ("concept", 0)][:2]
     kind, weight = ranked[0]
     against = ranked[1][1]

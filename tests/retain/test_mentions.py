@@ -62,6 +62,11 @@ def kinds(text: str) -> dict[str, str]:
         ("Alice loves React.", ["Alice", "React"]),
         ("Tom prefers Vim.", ["Tom", "Vim"]),
         ("Juan de la Cruz likes Berlin.", ["Juan de la Cruz", "Berlin"]),
+        ("Ruth rang at half past nine last night.", ["Ruth"]),
+        ("Will Grace be there?", ["Grace"]),
+        ("Will Smith is here.", ["Will Smith"]),
+        ("At midnight on New Year's Eve Callum called.", ["Callum"]),
+        ("She died on Boxing Day 2011 in Leeds.", ["Leeds"]),
     ],
 )  # fmt: skip
 def test_names_are_found(text: str, names: list[str]) -> None:
@@ -151,6 +156,18 @@ def test_a_part_that_two_known_persons_share_is_neither() -> None:
         ("Kev & Shaz join us there.", "Kev & Shaz", "concept"),
         ("He lived with the Brandt family in Kiel.", "Brandt", "concept"),
         ("We work in Tower 7 with them.", "Tower 7", "concept"),
+        ("He was born in Ulm and moved to Wrexbury.", "Wrexbury", "place"),
+        ("We only managed a weekend in Wrexbury.", "Wrexbury", "place"),
+        ("My contract at Bravita ends soon.", "Bravita", "organization"),
+        ("The deposit went to Bravita on time.", "Bravita", "concept"),
+        ("We moved from Aberdeen to Wrexbury.", "Wrexbury", "place"),
+        ("He lands at Wrexbury soon.", "Wrexbury", "place"),
+        ("Chelsea and Sydney both want the seat.", "Sydney", "concept"),
+        ("We moved the agents to Bravita there.", "Bravita", "concept"),
+        ("On that day Oxford beat Cambridge.", "Oxford", "concept"),
+        ("On that day Oxford beat Cambridge.", "Cambridge", "concept"),
+        ("They won 2-1 at Barrow Town.", "Barrow Town", "concept"),
+        ("I asked Morgan Stanley about it.", "Morgan Stanley", "concept"),
     ],
 )
 def test_kinds_follow_the_words_around(text: str, name: str, kind: str) -> None:
@@ -163,6 +180,7 @@ def test_kinds_follow_the_words_around(text: str, name: str, kind: str) -> None:
         ("1) quit Twitter 2) read more", ["Twitter"]),
         ("It stands Bears 24, Packers 17.", ["Bears", "Packers"]),
         ("We flew to Faro 27 Dec.", ["Faro"]),
+        ("We lost to Rovers 2-1 again.", ["Rovers"]),
     ],
 )
 def test_a_number_that_counts_something_else_is_no_part_of_a_name(

@@ -192,6 +192,38 @@ def yearly_day(month: int, day: int, number: int = 1) -> Recurring:
     )
 
 
+_FROM_EASTER = 2000
+_EASTER_DAYS = 2100
+
+
+def holiday(number: int) -> Recurring:
+    """Return a feast: month and day, as 1225, or `_FROM_EASTER` and the days from Easter Sunday.
+
+    `_EASTER_DAYS` stands for Good Friday to Easter Monday.
+    """
+    if number < 1300:
+        return yearly_day(*divmod(number, 100))
+    whole = number == _EASTER_DAYS
+    first, length = (-2, 4) if whole else (number - _FROM_EASTER, 1)
+    precision = Precision.RANGE if whole else Precision.DAY
+    return Recurring(
+        lambda year: days(_easter_sunday(year) + timedelta(days=first), length, precision),
+        Precision.YEAR,
+        precision,
+    )
+
+
+def _easter_sunday(year: int) -> datetime:
+    """Return Easter Sunday of the Gregorian calendar, by its golden number and epact."""
+    century = year // 100
+    golden = year % 19
+    solar, lunar = century - century // 4, (8 * century + 13) // 25
+    epact = (solar - lunar + 19 * golden + 15) % 30
+    epact -= epact == 29 or (epact == 28 and golden > 10)
+    full_moon = datetime(year, 3, 21, tzinfo=UTC) + timedelta(days=epact)
+    return full_moon + timedelta(days=7 - (full_moon.weekday() + 1) % 7)
+
+
 def yearly_month(month: int) -> Recurring:
     """Return a month of the year."""
     return Recurring(

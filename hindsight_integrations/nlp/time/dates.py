@@ -18,11 +18,11 @@ from hindsight_integrations.nlp.time.idioms import (
     IDIOMS,
     MORE,
     MOST,
-    OF_EACH,
+    OF_ANOTHER,
     numbers_an_item,
 )
 from hindsight_integrations.nlp.time.lexer import WORDS, Token, TokenKind, fold
-from hindsight_integrations.nlp.time.numeric_dates import numeric_day
+from hindsight_integrations.nlp.time.numeric_dates import day_and_month, numeric_day
 from hindsight_integrations.timespan import Precision, TimeSpan
 
 DATES = Grammar()
@@ -69,11 +69,9 @@ _CONTAINED_IN = {
 """Periods that tell which occurrence is meant, by the cycle of the recurring time."""
 
 
-@DATES.rule("DATE")
-@DATES.rule("ON DATE", only="de es fr")
-def _numeric_date(match: Match) -> When | None:
-    """Read a date in figures: "2023-05-07", "7.5.2023", "5/7/2023" if its order is known."""
-    return numeric_day(match)
+DATES.rule("DATE")(numeric_day)
+DATES.rule("ON DATE", only="de es fr")(numeric_day)
+DATES.rule("(?<=[ON SINCE UNTIL BY FROM BEFORE AFTER WEEKDAY])DAY_MONTH")(day_and_month)
 
 
 @DATES.rule("DIGITS DOT? [TO DASH UNTIL AND] ARTICLE DIGITS DOT? OF? THE? MONTH")
@@ -275,7 +273,7 @@ def _tagged_day_of_this_month(match: Match) -> When | None:
         return None
     tag = context.tag_after(match.end)
     noun = tag[:1] in ("N", "J", "C", "") and tag != "CC" and len(match.tokens) > 2
-    if OF_EACH.match(context.text, match.end):
+    if OF_ANOTHER.match(context.text, match.end):
         return None
     return None if noun else calendar.monthly_day(match.value(TokenKind.ORDINAL))
 

@@ -81,6 +81,9 @@ _LEFT = re.compile(r"\b(?:left over|left|leftover|leftovers|remaining|dating|dat
 
 _BEFORE_TIME = frozenset("the on in from at".split())
 
+_CALLED_OFF = frozenset({"called", "cancelled", "canceled", "postponed", "scrapped"})
+"""After a time, these tell when they were said: "the gig on 20 March has been called off"."""
+_INTENDED = frozenset({"going", "supposed", "meant", "planning", "hoping", "intending"})
 _KNOWN = frozenset({"the", "this", "that", "these", "those"})
 _BE = frozenset("am is are 'm ’m 're ’re 's ’s be ai".split())
 _DO = frozenset({"do", "does", "did"})
@@ -452,6 +455,9 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
         return Direction("future", Evidence.TENSE)
     if preposition == "from" and _is_moved(sentence):
         return None
+    if not before and chain.verb in _CALLED_OFF:
+        ahead = sentence.words[chain.first].text.casefold() in _HAVE
+        return Direction("future", Evidence.PRESENT) if ahead else Direction("past", Evidence.ASIDE)
     if chain.tense == "past":
         return Direction("past", _evidence_of_past(sentence, chain, preposition))
     verbs = {i for one in inside for i in range(one.first, one.end)}
@@ -489,6 +495,9 @@ def _evidence_of_past(sentence: _Sentence, chain: _Chain, preposition: str) -> E
     headline = alone and (state or participle)
     if headline and preposition == "from":
         return Evidence.ASIDE  # "surcharge removed from 1 April"
+    told = sentence.folded(chain.first, chain.end)
+    if "to" in told and not _INTENDED.isdisjoint(told):
+        return Evidence.ASIDE  # "were going to fly on 21 April", which may be to come
     arranged = not _WORDS["arranging"].isdisjoint(_stems(chain.verb))
     return Evidence.DOUBTED if headline or arranged else Evidence.TENSE
 

@@ -94,7 +94,7 @@ class Context:
             case TokenKind.QUARTER:
                 return calendar.yearly_quarter(token.value)
             case TokenKind.HOLIDAY:
-                return calendar.yearly_day(*divmod(token.value, 100))
+                return calendar.holiday(token.value)
             case _:
                 raise ValueError(f"a {token.kind.name} is no time by itself")
 
@@ -122,6 +122,9 @@ class Context:
             return TimeSpan(past.start, future.end, Precision.RANGE)
         if yearly and shown and shown.evidence is Evidence.DOUBTED:
             return self._doubted(when)
+        monthly = when.cycle is Precision.MONTH
+        if monthly and shown and shown.evidence is Evidence.DOUBTED:
+            return self._clearly_over(when)
         if yearly and shown and tense == "future" and shown.evidence is not Evidence.TENSE:
             return self._announced(when, shown.evidence)
         return self.occurrence(when, tense)
@@ -146,6 +149,17 @@ class Context:
         """
         past = when.past(self.reference)
         if when.nearest(self.reference).start > past.start:
+            raise ValueError("it may be still to come")
+        return past
+
+    def _clearly_over(self, when: Recurring) -> TimeSpan:
+        """Return the latest occurrence of a day of the month, if it is by far the nearest.
+
+        Raises:
+            ValueError: the next may be meant: "booked the car in on the 26th".
+        """
+        past, coming = when.past(self.reference), when.ahead(self.reference)
+        if 2 * (self.reference - past.start) > coming.start - self.reference:
             raise ValueError("it may be still to come")
         return past
 

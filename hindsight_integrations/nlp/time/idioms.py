@@ -6,8 +6,8 @@ import re
 
 from hindsight_integrations.nlp.time.grammar import Match
 
-OF_EACH = re.compile(r"\s+of (?:each|every|any|a) (?:month|quarter|year)\b", re.IGNORECASE)
-"""After a day of the month, these make it one of each month."""
+OF_ANOTHER = re.compile(r"\s+of (?!(?:the|this) month\b)", re.IGNORECASE)
+"""After a day of the month, this makes it one of each or of a named month: "the 6th of July"."""
 
 MORE = re.compile(r"\b(?:half|(?:hundred|thousand)(?:\s+and)?)\s+\Z", re.IGNORECASE)
 """After these a number of years ago is not all of the number."""
@@ -30,7 +30,8 @@ _FIRST = re.compile(r"\b(?:first|only|last)\b(?!\s(?:week|month|year)\b)", re.IG
 
 def is_the_most(match: Match) -> bool:
     """Return True for "the first trophy since 1905", which tells how long there was none."""
-    sentence = match.sentence()
+    own = match.context.text[match.start : match.end]  # "since last November"
+    sentence = match.sentence().replace(own, "", 1)
     return MOST.search(sentence) is not None or _FIRST.search(sentence) is not None
 
 

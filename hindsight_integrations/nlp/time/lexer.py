@@ -35,6 +35,7 @@ class TokenKind(StrEnum):
     YEAR = auto()  # four digits that can be one
     ORDINAL = auto()  # 7th
     DATE = auto()  # 2023-05-07, 5/7/2023
+    DAY_MONTH = auto()  # 28/4, as 2804
     CLOCK = auto()  # 15:30
     OCLOCK = auto()  # 3 pm
     DECADE = auto()  # 1990s, 90s
@@ -51,7 +52,7 @@ class TokenKind(StrEnum):
     WEEKDAYS = auto()
     SEASON = auto()
     QUARTER = auto()
-    HOLIDAY = auto()  # month and day, as 1225
+    HOLIDAY = auto()  # see `calendar.holiday`
     UNIT = auto()
     UNITS = auto()
     FORTNIGHT = auto()
@@ -263,6 +264,7 @@ _SHAPES = re.compile(
   | (?P<PAIR> (?<![\w.,:/$€£¥\#]) [0-9]{1,2} (?= / [0-9]{1,2} \s (?i: jan | f[eé]b
               | fév | m[aä]r | ap[ri] | a[bv]r | ma[iy] | jun | jui | jul | aug | agos | ao[uû]
               | sept? | o[ck]t | nov | de[czc] | déc | ene ) ) )
+  | (?P<DAY_MONTH> (?<![\w.,:/$€£¥\#-]) [0-9]{1,2}/[0-9]{1,2} (?! \w | [.,:/-][0-9] | \s?[%€$£] ) )
   | (?P<AMOUNT> [$€£¥\#] \s? [0-9][0-9.,]*+ | [0-9]++ (?: -[0-9]++ ){2,}+ | [0-9]++ \s? [%€$£]
               | (?! [0-9]{1,2},[0-9]{4}\b ) [0-9]++ (?: [.,:/][0-9]++ )++ \w*+ )
   | (?P<NUMBER> [0-9]{1,4} (?!\w) )
@@ -357,6 +359,9 @@ def _measure(shape: str, spelled: str) -> tuple[TokenKind, int]:
         if shape == "NUMBER" and len(spelled) == 4 and _FIRST_YEAR <= value <= _LAST_YEAR:
             return TokenKind.YEAR, value
         return TokenKind[shape], value
+    if shape == "DAY_MONTH":
+        first, second = map(int, spelled.split("/"))
+        return TokenKind.DAY_MONTH, 100 * first + second
     if shape == "SHORT_YEAR":
         return TokenKind.YEAR, full_year(int(spelled[1:]))
     if shape in ("CLOCK", "OCLOCK"):

@@ -25,14 +25,21 @@ _DENIED = re.compile(
     (?: (?<!if\s) (?<!why\s) \bnot | n['’]t | \bnicht | \bkein(?:e|en|em|er)? | \b(?:non\s)?pas
       | \b(?:neither|nor|weder) | \bas
       | \b(?:except(?:ing)?(?:\s for)? | excluding | instead\s of | rather\s than | other\s than
-           | apart\s from | but\s not | außer | statt | anstatt | excepto | salvo | sauf ) )
+           | apart\s from | but\s not | außer | statt | anstatt | excepto | salvo | sauf )
+      | \b(?:feel(?:s|ing)? | felt | seem(?:s|ed)? | sound(?:s|ed)? | is | was | ['’]s)
+        \s (?:just\s|only\s)? like (?:\s (?:just|only))? )
     \s (?: (?:on|in|at|for|am|im|el|le|en) \s )? (?: (?:this|the|la|los) \s )? \Z
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _DENIED_IN_SPANISH = re.compile(r"\bno\s(?:(?:el|en)\s)?(?:(?:la|los)\s)?\Z", re.IGNORECASE)
-_NEVER = re.compile(r"\s(?:never|nunca|nie|ne\s\w+\sjamais)\b", re.IGNORECASE)
-"""After a time that is the subject: "tomorrow never came"."""
+_NEVER = re.compile(
+    r"\s(?:(?:never|nunca|nie|ne\s\w+\sjamais)\b"
+    r"|(?:is|are)\s(?:no\s(?:good|better|use)|not\s(?:good|possible|any\sbetter)|impossible|out)\b"
+    r"|(?:does|do|will|wo)(?:n['’]t|\snot)\s(?:do|work|suit)\b)",
+    re.IGNORECASE,
+)
+"""After a time that is the subject: "tomorrow never came", "Friday is no good"."""
 _ALSO = re.compile(r"\s(?:and|or|und|oder|y|et)\s(?:on\s)?", re.IGNORECASE)
 
 _DOUBTED = re.compile(
@@ -42,6 +49,10 @@ _DOUBTED = re.compile(
       | (?:n['’]t|\bnot|\bnever)\s (?:think|believe|suppose|imagine|claim|know|say|sure|certain) )
     \s [^,;:.!?\n]* \Z
   | \b(?:years?|months|weeks|days)\son\s (?:from\s)? \Z
+  | \b(?:claim(?:s|ed)?|sw(?:ears?|ore)|insist(?:s|ed)?|alleg(?:es?|ed)|pretend(?:s|ed)?)
+    \s (?:that\s | (?:[\w’'-]+\s){1,4}? (?:had|has|was|were|is|are|would|will|did|came|went)\s )
+    [^,;:.!?\n]* \Z
+  | \b(?:supposedly|allegedly|reportedly|rumou?red)\s [^,;:.!?\n]* \Z
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -50,8 +61,18 @@ _CLAIMED = re.compile(
     re.IGNORECASE,
 )
 """Before the name of a day alone, these tell what somebody takes for it, or what day it is."""
+_DISBELIEVED = re.compile(
+    r"""
+    \b(?:but|though|although|except)\b [^.;!?\n]*? (?:
+      \b(?: wrong | mistaken | lying | lied | lies | untrue | nonsense | a\slie | not\strue
+        | made\s (?:it|that|this)\sup
+        | (?:don|doesn|didn)['’]t\sbelieve | i\sdoubt )\b )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""After a time in its sentence, these take it back: "retired in 2020, but he gets that wrong"."""
 _OR = re.compile(
-    r",?\s(?:or|oder|ou|o)\s"
+    r"[,?.!]?\s(?:or|oder|ou|o)\s(?:(?:was|is)\sit\s)?"
     r"(?:(?:maybe|perhaps|else|even|on|in|at|by|the|this|next|am|im|el|en|le)\s){0,3}",
     re.IGNORECASE,
 )
@@ -72,6 +93,20 @@ _WISHED = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """Before a time, these make it one of what is not so: "I wish it were", "as if", "would have"."""
+_SAME_CLAUSE = r"(?:(?!\b(?:but|so|and|then)\b)[^,;:.!?\n])*\Z"
+_RULED_OUT = re.compile(rf"\blet['’]s not (?!forget){_SAME_CLAUSE}", re.IGNORECASE)
+"""Before a time: "let's not leave on Thursday"."""
+_INVENTED = re.compile(
+    rf"""
+    \bin \s (?:a|the|my|your|his|her|our|their|that|this) \s (?:\w+\s)? dreams?\b {_SAME_CLAUSE}
+  | \b(?:dreamt|dreamed) \s (?:that\s)? {_SAME_CLAUSE}
+  | \b(?:scene|chapter|novel|stor(?:y|ies)|film|movie|plot|episode|sequel|prequel|saga|thriller
+        |legend|fairy\stale|sitcom|musical|opera) s?\b [^.!?;\n]*
+    \b (?:set|takes?\splace|took\splace) \s (?:(?:in|on|between|around|during) \s (?:the\s)?)? \Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Before a time, these make it one of fiction: "in the dream it was 1985", "a film set in 1985"."""
 _UNREAL_CONDITION = re.compile(
     r"""
     \bif\s (?:[\w’'-]+\s){1,4}? (?:had|were|could(?!\s\w)|hadn['’]t|weren['’]t|knew|didn['’]t)\b
@@ -107,6 +142,7 @@ _OPENS = re.compile(r"(?:\A|[.!?:;\n\"“«(\[*•–—-])\s*\Z")
 _STREETS = frozenset(
     "Street St Road Rd Avenue Ave Lane Drive Close Terrace Crescent Boulevard Blvd Way".split()
 )
+_TITLED_PARTS = frozenset({"Morning", "Afternoon", "Evening", "Night"})
 _NAMED_BY = re.compile(
     r"\b(?:on|in|at|by|since|until|till|for|from|to|last|this|next|every|the)\s\Z"
 )
@@ -152,6 +188,10 @@ def is_doubted(context: Context, start: int, end: int) -> bool:
         return True
     if _DOUBTED.search(context.text, first, start):
         return True
+    stop = _SENTENCE_END.search(context.text, end, end + _SENTENCE_REACH)
+    last = stop.start() if stop else end + _SENTENCE_REACH
+    if _DISBELIEVED.search(context.text, end, last):
+        return True
     since = _SINCE.search(context.text, first, start)
     return since is not None and MOST.search(context.sentence(start, start)) is not None
 
@@ -182,7 +222,8 @@ def is_unreal(context: Context, start: int, end: int) -> bool:
     text, first = context.text, max(0, start - _SENTENCE_REACH)
     ends = [match.end() for match in _SENTENCE_END.finditer(text, first, start)]
     begins = ends[-1] if ends else first
-    if _WISHED.search(text, begins, start):
+    told = text[begins:start]
+    if any(frame.search(told) for frame in (_WISHED, _RULED_OUT, _INVENTED)):
         return True
     stop = _SENTENCE_END.search(text, end, end + _SENTENCE_REACH)
     sentence = text[begins : stop.start() if stop else end + _SENTENCE_REACH]
@@ -231,6 +272,8 @@ def is_in_a_name(context: Context, start: int, end: int) -> bool:
     lower = after[1].casefold()
     if lower in _WORDS["function_words"] and len(lower) > 1 and not after[1].isupper():
         return True
+    if spelled.split()[-1] in _TITLED_PARTS:
+        return True  # "Friday Night Dinner", which is on no Friday
     opens = _OPENS.search(text, first, start) is not None
     named_by = _NAMED_BY.search(text, first, start) is not None
     return not opens and not named_by and _is_common(context, after.start(1), after[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from hindsight_integrations.nlp.time import calendar
@@ -12,6 +12,9 @@ from hindsight_integrations.nlp.time.direction import Evidence
 from hindsight_integrations.nlp.time.grammar import Match
 from hindsight_integrations.nlp.time.lexer import TokenKind, full_year
 from hindsight_integrations.timespan import Precision, TimeSpan
+
+_NEAR = timedelta(days=31)
+"""Distance at which the other reading of a date is likelier than one twice as far."""
 
 _SLASHED = re.compile(r"(?<![\d./-])(\d{1,2})([/-])(\d{1,2})\2(?:\d{4}|\d\d)(?![\d/-])")
 """A date of three numbers, of which the first or the second is the day."""
@@ -39,6 +42,29 @@ def numeric_day(match: Match) -> When | None:
     return _told_day(match, _day_of(year, second, first), _day_of(year, first, second))
 
 
+def day_and_month(match: Match) -> When | None:
+    """Return the day of the year that "28/4" means; None if it may be two days, or something else.
+
+    Raises:
+        ValueError: no year has such a day.
+    """
+    first, second = divmod(match.value(TokenKind.DAY_MONTH), 100)
+    counts = match.context.tag_after(match.end)[:2] in ("NN", "JJ", "CD")
+    if counts or (first, second) in _NO_DAYS or max(first, second) > 31:
+        return None
+    by_month = match.context.language.code == "en" and first <= 12
+    if by_month and second <= 12 and first != second:
+        order = _order_of_dates(match.context.text)
+        if not order:
+            return None
+        by_month = order == "month"
+    return calendar.yearly_day(first, second) if by_month else calendar.yearly_day(second, first)
+
+
+_NO_DAYS = frozenset({(24, 7), (16, 9)})
+"""All day of all days, and the shape of a screen."""
+
+
 def _day_of(year: int, month: int, day: int) -> TimeSpan:
     return calendar.period(Precision.DAY, datetime(year, month, day, tzinfo=UTC))
 
@@ -64,7 +90,9 @@ def _told_day(match: Match, day_first: TimeSpan, month_first: TimeSpan) -> TimeS
     shown = context.direction(match.start, match.end)
     if shown is None or shown.evidence is not Evidence.TENSE:
         return None
-    return earlier if shown.tense == "past" else later
+    told, other = (earlier, later) if shown.tense == "past" else (later, earlier)
+    distances = [abs(day.start - match.now) for day in (told, other)]
+    return None if distances[1] < _NEAR and distances[0] > 2 * _NEAR else told
 
 
 @lru_cache(maxsize=8)

@@ -56,6 +56,8 @@ _CLOSING = " \"'”’»)"
 _NAMED_YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)")
 _YEAR_OF = re.compile(r"\b(?:of|the)\s+((?:1\d|20)\d\d)(?!\d)(?!,\d)", re.IGNORECASE)
 _BARE_DAY = re.compile(r"(?:[a-z]+\s)?(?:the\s)?\d{1,2}(?:st|nd|rd|th)", re.IGNORECASE)
+_LISTED = re.compile(r"(?:,|,? and| &| or) (?:on )?")
+_WEEK = re.compile(r"day\b.*\bweek\b")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE_END = re.compile(r"[.!?;](?=\s)")
 _DAYS = frozenset({Precision.DAY, Precision.HOUR, Precision.MINUTE})
@@ -296,7 +298,7 @@ def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None
         if are_alternatives(context, first.end, second.start)
         for token in (first, second)
     }
-    for token, when in times:
+    for token, when in _in_shared_week(times, context.text):
         if token.start in either or is_doubted(context, token.start, token.end):
             yield token, None
             continue
@@ -314,10 +316,26 @@ def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None
         if time and time.yearly and _is_of_a_named_year(time, context):
             time = None
         if time and _BARE_DAY.fullmatch(time.text) and dated and not _share_a_month(dated, time):
-            time = None
+            time = _in_its_month(dated, time, when, context)
         elif time and _is_dated(time, when):
             dated = time
         yield token, time
+
+
+def _in_shared_week(times: Sequence[tuple[Token, When]], text: str) -> Iterator[tuple[Token, When]]:
+    """Yield the times, a weekday in the week of the next one: "Thursday and Friday next week"."""
+    for index, (token, when) in enumerate(times):
+        after, told = times[index + 1] if index + 1 < len(times) else (token, None)
+        if (
+            isinstance(when, Recurring)
+            and isinstance(told, TimeSpan)
+            and when.cycle is Precision.WEEK
+            and _LISTED.fullmatch(text, token.end, after.start)
+            and _WEEK.search(text, after.start, after.end)
+        ):
+            yield token, when.within(calendar.period(Precision.WEEK, told.start))
+        else:
+            yield token, when
 
 
 def _is_dated(time: TimeExpression, when: When) -> bool:
@@ -335,6 +353,28 @@ def _share_a_month(dated: TimeExpression, time: TimeExpression) -> bool:
     day, last = dated.span.start, time.span.end - timedelta.resolution
     first = last if time.text.casefold().startswith(("until", "till")) else time.span.start
     return (first.year, first.month) <= (day.year, day.month) <= (last.year, last.month)
+
+
+def _in_its_month(
+    dated: TimeExpression, time: TimeExpression, when: When, context: Context
+) -> TimeExpression | None:
+    """Return a later day of the month told before it in its sentence, in the same tense.
+
+    "We flew on 2 February and came home on the 9th", said in March, tells of the 9th of February.
+    """
+    between = context.text[dated.end_char : time.start_char]
+    day = dated.span.start
+    if not isinstance(when, Recurring) or _SENTENCE_END.search(between) or "\n" in between:
+        return None
+    try:
+        span = when.within(calendar.period(Precision.MONTH, day.replace(tzinfo=UTC)))
+    except ValueError:
+        return None  # a month without such a day
+    shown = context.direction(time.start_char, time.end_char)
+    told = "past" if span.end <= context.reference else "future"
+    if span.start <= day.replace(tzinfo=UTC) or shown is None or shown.tense != told:
+        return None
+    return replace(time, span=_in_zone(span, context))
 
 
 def _in_named_year(

@@ -250,8 +250,46 @@ def _month(match: Match) -> When | None:
 def _in_context(match: Match) -> When | None:
     """Read a recurring time after a preposition: "during the summer", "at Christmas"."""
     beside_another = match.context.word_after(match.end) in ("before", "after")
+    if match.has(TokenKind.THE) and match.has(TokenKind.HOLIDAY):
+        return None  # "in the New Year", "at the Christmas party"
     if match.has(TokenKind.THE) and match.has(TokenKind.WEEKDAY) and beside_another:
         return None  # "on the Friday before"
+    return match.whens()[0]
+
+
+@RELATIONS.rule(
+    "THE? [UNIT WEEKDAY] [BEFORE AFTER] WHICH "
+    "(?![MONTH SEASON WEEKDAY QUARTER HOLIDAY UNIT UNITS])",
+    only="en",
+)
+def _last_but_one(match: Match) -> When | None:
+    """Read a period beside the last or next: "the weekend before last", "the week after next"."""
+    which = match.value(TokenKind.WHICH)
+    if which != (-1 if match.has(TokenKind.BEFORE) else 1):
+        return None
+    if match.context.tag_after(match.end)[:2] in ("NN", "JJ"):
+        return None
+    if match.has(TokenKind.UNIT):
+        unit = match.unit()
+        if unit in (Precision.MINUTE, Precision.HOUR, Precision.DAY):
+            return None
+        return calendar.period(unit, calendar.shift(match.now, unit, 2 * which))
+    weekly = calendar.weekly(match.value(TokenKind.WEEKDAY))
+    nearest = weekly.over(match.now) if which < 0 else weekly.ahead(match.now)
+    start = nearest.start + timedelta(weeks=which)
+    return TimeSpan(start, start + nearest.duration, nearest.precision)
+
+
+@RELATIONS.rule("HOLIDAY", only="en de")
+def _bare_holiday(match: Match) -> When | None:
+    """Read a feast that is named as a day: "closed Good Friday", not a "Christmas card"."""
+    context = match.context
+    spelled = context.text[match.start : match.end].casefold()
+    named_as_day = spelled.endswith(("day", "eve", "night", "tag", "abend"))
+    before, tag = context.word_before(match.start), context.tag_after(match.end)
+    attribute = tag[:2] in ("NN", "PO", "CD") or before.casefold() in WORDS["not_the_day"]
+    if context.statement is None or not named_as_day or attribute:
+        return None
     return match.whens()[0]
 
 
