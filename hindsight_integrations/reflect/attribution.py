@@ -351,7 +351,7 @@ def is_inside_subject(sentence: Sentence, word: Word) -> bool:
     return inside and at.dep in _SUBJECTS
 
 
-def is_placed(sentence: Sentence, word: Word, holder: str) -> bool:
+def is_placed(sentence: Sentence, word: Word, holder: str, *, own: bool = True) -> bool:
     """Return True for a name that only gives a place, or another person's.
 
     "My sister works at the Kade" says nothing of the speaker and the Kade.
@@ -360,11 +360,15 @@ def is_placed(sentence: Sentence, word: Word, holder: str) -> bool:
         sentence: the parsed sentence.
         word: head of the name.
         holder: normalised name of whom the statement is of; "" for its speaker.
+        own: True if the holder's own place counts as more than a place: "I work at the Kade".
     """
     while word.dep in ("compound", "nmod", "flat", "conj", "appos"):
         word = sentence.head(word)
-    if word.dep != "pobj" or sentence.head(word).lower not in _WORDS["where"]:
+    way = sentence.head(word)
+    if word.dep != "pobj" or way.lower not in _WORDS["where"] | (set() if own else {"from"}):
         return False
+    if not own:
+        return True
     while not (by := sentence.child(word, *_SUBJECTS)) and word.head != word.index:
         word = sentence.head(word)
     mine = by is not None and by.lower in ("i", "we")

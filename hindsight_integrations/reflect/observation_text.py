@@ -15,6 +15,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from hindsight_integrations.nlp.language import is_english
+from hindsight_integrations.nlp.syntax import parse
 from hindsight_integrations.reflect.changes.claim_model import ValueChange
 from hindsight_integrations.reflect.changes.contradictions import change, split_at_changes
 from hindsight_integrations.reflect.changes.model import DatedStatement
@@ -224,7 +225,10 @@ def _subject(key: str, statements: Sequence[DatedStatement]) -> str:
         return ""
     name = key.removeprefix("@")
     spelled = re.escape(name).replace("\\ 's", r"\s?['’]s")
-    pattern = re.compile(rf"(?<!\w)(?:(?P<whose>my|our) )?(?P<name>{spelled})(?!\w)", re.IGNORECASE)
+    plural = "" if name != key else "s?"  # the key of a thing has its nouns in the singular
+    pattern = re.compile(
+        rf"(?<!\w)(?:(?P<whose>my|our) )?(?P<name>{spelled}{plural})(?!\w)", re.IGNORECASE
+    )
     matches = [match for statement in statements if (match := pattern.search(statement.text))]
     if name != key:
         surface = matches[0]["name"] if matches else name.title()
@@ -233,7 +237,16 @@ def _subject(key: str, statements: Sequence[DatedStatement]) -> str:
         possessive = "my" if any(match["whose"].lower() == "my" for match in matches) else "our"
         return f"{possessive} {matches[-1]['name']}"
     spelling = next((match["name"] for match in matches if match.start("name")), name)
+    if spelling == name and matches:
+        spelling = _uncapitalised(matches[0])
     return f"the {spelling}"
+
+
+def _uncapitalised(match: re.Match[str]) -> str:
+    """Return a phrase at the beginning of a sentence as it is spelled within one."""
+    spelled, first = match["name"], parse(match.string).words[0]
+    is_name = first.is_proper or not first.text[1:].islower()
+    return spelled if is_name else f"{spelled[:1].lower()}{spelled[1:]}"
 
 
 def _without_determiner(thing: str) -> str:
@@ -277,7 +290,7 @@ def _opening(
         extent = "first " + ", then ".join(values)
     elif len(statements) >= _OFTEN:
         extent = f"{len(statements)} times from {day(statements[0].at)} to {day(statements[-1].at)}"
-    lead = ", ".join(filter(None, (opening, extent)))
+    lead = ", ".join(filter(None, (opening, extent))).rstrip(".")  # "R." at the end of a sentence
     return f"{lead[:1].upper()}{lead[1:]}: " if lead else ""
 
 

@@ -7,6 +7,7 @@ rewritten.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -41,7 +42,7 @@ from hindsight_integrations.reflect.dependencies import (
 from hindsight_integrations.reflect.observation_text import day, quote, voice
 from hindsight_integrations.reflect.retractions import recants, retraction_after, retracts_itself
 from hindsight_integrations.reflect.scoring import UNDECIDED, belief
-from hindsight_integrations.reflect.stance import Stance, judgement
+from hindsight_integrations.reflect.stance import Stance, judgement, speaks_against
 from hindsight_integrations.stores.base import (
     MEMORY,
     RECORD,
@@ -128,7 +129,8 @@ class OpinionRules:
         agreeing = [sign == favourable for sign in signs]
         if not any(agreeing):
             return _removals(cluster)
-        if stored is None and 2 * sum(agreeing) <= len(agreeing):
+        doubting = _doubting(cluster, judging, favourable=favourable)
+        if stored is None and 2 * sum(agreeing) <= len(agreeing) + doubting:
             return Proposals()  # as many are for it as against it
         text = _text(cluster.subject, judging, favourable=favourable)
         evidence = tuple(
@@ -192,18 +194,40 @@ def _judging_sentences(cluster: Cluster) -> list[_JudgingSentence]:
     return judging[-MOST_EVIDENCE:]
 
 
+def _doubting(cluster: Cluster, judging: Sequence[_JudgingSentence], *, favourable: bool) -> int:
+    """Count the memories that may speak against a belief, though they judge nothing for certain.
+
+    "X is slow on my machine" and "X is boring, there, I said it" are no plain judgements, but a
+    single word of praise does not outweigh them.
+    """
+    certain = {sentence.memory.id for sentence in judging}
+    renewed = max(_renewals(cluster), default=None)
+    return sum(
+        any(
+            speaks_against(1 if favourable else -1, sentence, cluster.subject)
+            for sentence in sentences(memory.text)
+            if not sentence.endswith("?")
+        )
+        for memory in cluster.memories
+        if memory.id not in certain
+        and (renewed is None or memory.mentioned_at >= renewed)
+        and (memory.speaker is None or memory.type is not MemoryType.EXPERIENCE)
+    )
+
+
 def _renewals(cluster: Cluster) -> Iterator[datetime]:
     """Yield the times at which memories say that the topic was replaced, mended or removed.
 
     What was thought of the old pump is no opinion of the new one.
     """
     terms = frozenset(lexemes(cluster.subject))
+    new = re.compile(rf"\b(?:new|replacement) {re.escape(cluster.subject)}\b", re.IGNORECASE)
     for memory in cluster.memories:
         for sentence in sentences(memory.text):
             words = parse(sentence).words
             verbs = {form for word in words if word.is_verb for form in (word.lemma, word.lower)}
             done = any(word.tag in ("VBD", "VBN") and word.lemma in _RENEWING for word in words)
-            renewed = done and not verbs & _NOT_DONE
+            renewed = (done or new.search(sentence)) and not verbs & _NOT_DONE
             if terms <= frozenset(lexemes(sentence)) and (renewed or recants(sentence)):
                 yield memory.mentioned_at
 

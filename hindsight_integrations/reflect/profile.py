@@ -34,7 +34,12 @@ from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_
 from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.profile_endings import has_moved, may_be_over
 from hindsight_integrations.reflect.profile_reader import ProfileReader, ProfileSection, Reading
-from hindsight_integrations.reflect.retractions import correction_by, documents_of, recants
+from hindsight_integrations.reflect.retractions import (
+    announces_correction,
+    correction_by,
+    documents_of,
+    recants,
+)
 from hindsight_integrations.reflect.topics import statements
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.retain.speakers import is_agent
@@ -52,7 +57,7 @@ MOST_MEMORIES = 2000
 
 _ORDER = list(ProfileSection)
 _PRONOUN = re.compile(r"\A(She|He|Her|His)\b")
-_TRANSFERABLE_SLOTS = ("own ", "run ", "manage ", "drive ", "lead ")
+_TRANSFERABLE_SLOTS = ("own ", "run ", "manage ", "drive ", "lead ", "has ")
 """Prefixes of slots of things that may be handed over to another person."""
 _HANDOVER = re.compile(
     r"(?:^|[,;:]\s*|\band\s+)(?P<thing>[^,;:]+?) (?:(?:now|already) )?(?:belongs? to"
@@ -62,6 +67,11 @@ _HANDOVER = re.compile(
     re.IGNORECASE,
 )
 """Matches a handover, with the thing: "tally belongs to Farida from today"."""
+_GIVEN = re.compile(
+    r"\bg(?:ave|iven) (?:my|our|his|her|their|the) (?P<thing>[\w'’ -]{1,40}?) (?:to|away)\b",
+    re.IGNORECASE,
+)
+"""Matches a gift, with the thing: "gave the cat to my cousin"."""
 _BULLET = re.compile(r"\A\s*[-*•–]\s+")
 """Matches the mark of a list item, which is not quoted."""
 _HEADINGS = {
@@ -305,9 +315,18 @@ def _is_relevant(reading: Reading, memory: Memory, now: datetime) -> bool:
 
 
 def _is_superseded(readings: Sequence[Reading], later: Sequence[Reading]) -> bool:
-    """Return True if a later reading gives another value for the slot, or negates this one."""
+    """Return True if a later reading gives another value for the slot, or negates this one.
+
+    A denial of the same deed or state may have fewer words: "is not moving to Dublin" after "is
+    moving to the Dublin office".
+    """
     return any(
-        reading.slot == newer.slot and (newer.holds or bool(reading.terms & newer.terms))
+        (reading.slot == newer.slot and newer.holds)
+        or (
+            not newer.holds
+            and reading.slot.split()[:1] == newer.slot.split()[:1]
+            and bool(reading.terms & newer.terms)
+        )
         for reading in readings
         for newer in later
     )
@@ -343,13 +362,17 @@ def _may_be_over(
 
 
 def _is_taken_back(statement: _PersonStatement, later: Sequence[_PersonStatement]) -> bool:
-    """Return True if the person takes back a liking, or praises later what they blamed."""
+    """Return True if a liking is taken back later, or something said of the person corrected."""
+    told = [r.terms for r in statement.readings]
     liked = [r.terms for r in statement.readings if r.section is ProfileSection.PREFERENCE]
-    return bool(liked) and any(
+    return any(
         newer.dated.at > statement.dated.at
-        and recants(newer.dated.text)
-        and any(terms & newer.dated.statement.terms for terms in liked)
+        and any(terms & newer.dated.statement.terms for terms in revised)
         for newer in later
+        for revised in (
+            told if announces_correction(newer.dated.text) else (),
+            liked if recants(newer.dated.text) else (),
+        )
     )
 
 
@@ -384,7 +407,8 @@ def _is_passed_on(statement: _PersonStatement, later: Sequence[_PersonStatement]
     return any(
         newer.dated.at > statement.dated.at and any(owned <= thing_terms for owned in terms)
         for newer in later
-        for handover in _HANDOVER.finditer(newer.dated.text)
+        for pattern in (_HANDOVER, _GIVEN)
+        for handover in pattern.finditer(newer.dated.text)
         for thing_terms in (frozenset(lexemes(handover["thing"])),)
     )
 

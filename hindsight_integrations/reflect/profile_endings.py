@@ -83,6 +83,9 @@ def _is_done(sentence: Sentence, cue: Word) -> bool:
     """Return False for an ending that does not happen: "won't stop", "leaves at five"."""
     if cue.tag in ("NN", "NNS") and cue.lemma not in _WORDS["ends_as_nouns"]:
         return False
+    bare = sentence.child(cue, "dobj", "auxpass") is None and cue.dep not in ("amod", "acl")
+    if cue.lemma == "lose" and bare and cue.tag in ("VBD", "VBN"):
+        return False  # a game was lost
     forced = sentence.head(cue).lemma == "have"  # "had to put her down"
     quit_now = cue.lower == "quit" and cue.tag == "VBP" and not sentence.children(cue, "aux")
     acts = cue.tag in _ACTS or quit_now or (cue.tag == "VB" and forced)

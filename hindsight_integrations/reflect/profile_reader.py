@@ -170,11 +170,11 @@ class ProfileReader(PhraseReader):
         return any(word.lower in doubts and word.text != "May" for word in self.sentence.words)
 
     def _is_main(self, word: Word) -> bool:
-        """Return True for the root, or a finite verb coordinated with it."""
+        """Return True for the root, a finite verb coordinated with it, or one before a comma."""
         at = word
         while at.dep == "conj":
             at = self.sentence.head(at)
-        return at.dep == "ROOT" and word.tag.startswith("VB")
+        return word.tag.startswith("VB") and (at.dep == "ROOT" or self._is_juxtaposed(at))
 
     def _read(self, verb: Word) -> Reading | None:
         subject = self._subject_word(verb)
@@ -232,8 +232,13 @@ class ProfileReader(PhraseReader):
             return Reading(ProfileSection.FACT, slot, terms, not denied) if slot[4:] else None
         if verb.lemma == "come" and values.get("from", _NO_VALUE).kind == "name":
             return Reading(ProfileSection.FACT, "origin", terms, not denied)
+        at_home = values.get("from", _NO_VALUE).text == "home"
+        if name == "employment" and thing is None and at_home:
+            return Reading(ProfileSection.FACT, "works from home", terms, not denied)
         if not self._is_habit(verb, name, thing, values):
-            return None
+            if not self._recurs(verb):
+                return None
+            name = verb.lemma  # what one does at work on Mondays is not where one works
         single = name in ("residence", "employment", "study")
         slot = name if single else f"{name} {sorted(terms)}"
         return Reading(ProfileSection.FACT, slot, terms, not denied)
@@ -252,7 +257,7 @@ class ProfileReader(PhraseReader):
         if name == "residence":
             return thing is None and _is_at(values, ("in", "near", "at", "outside"), "homes")
         if name == "employment":
-            role = values.get("as", _NO_VALUE).kind == "role"
+            role = values.get("as", _NO_VALUE).kind == "role" or self._is_trade(verb)
             return thing is None and (role or _is_at(values, ("at", "for", "in"), "workplaces"))
         if thing is None:
             travels = verb.lemma in _WORDS["travelling"] and {"to", "by"} & {*values}
@@ -267,12 +272,42 @@ class ProfileReader(PhraseReader):
             or (lemma in _WORDS["running"] and thing.lemma in _WORDS["workplaces"])
         )
 
+    def _is_trade(self, verb: Word) -> bool:
+        """Return True for any trade that "work as" names: "as a freelance illustrator"."""
+        ways = [way for way in self.sentence.children(verb, "prep") if way.lower == "as"]
+        trades = [self.sentence.child(way, "pobj") for way in ways]
+        return any(
+            trade is not None
+            and trade.tag == "NN"
+            and self._led_by(trade) in ("a", "an")
+            and trade.lemma not in _WORDS["no_trades"]
+            for trade in trades
+        )
+
+    def _recurs(self, verb: Word) -> bool:
+        """Return True for a deed that comes again at a time: "every morning", "on Mondays"."""
+        subject = self._subject_word(verb)
+        if subject is None or verb.lemma in _WORDS["no_habits"]:
+            return False
+        for word in self.sentence.words:
+            over = self.sentence.head(word)
+            on = word.dep == "pobj" and over.lower == "on" and self.sentence.head(over) == verb
+            several = word.lower.endswith("s") and word.lower[:-1] in _WORDS["weekdays"]
+            if on and several:
+                return True
+            timed = word.lower.removesuffix("s") in _WORDS["weekdays"] | _WORDS["recurring"]
+            if timed and self._led_by(word) == "every" and word.dep == "npadvmod":
+                return over in (verb, self.sentence.child(verb, "advcl"))
+        return False
+
     def _is_played(self, thing: Word, led: str) -> bool:
         """Return True for a game or instrument: "chess", "the cello"; not "the fool"."""
         if self.sentence.children(thing, "conj"):
             return False
         instrument = {thing.lemma, thing.lower} & _WORDS["instruments"]
+        acted = thing.label == "PERSON" or bool(self.sentence.children(thing, "appos"))
         bare = not led and thing.is_noun and thing.lower not in _WORDS["roles_played"]
+        bare = bare and not acted  # "I play Thistle, a halfling rogue"
         return (bool(instrument) and led == "the") or bare
 
     def _led_by(self, thing: Word | None) -> str:
@@ -354,6 +389,8 @@ class ProfileReader(PhraseReader):
         moved = base in _CHANGES["relocating"] and "obj" not in values and not self._is_brief()
         if moved and target.kind == "name" and not groups_of(target.text):
             return Reading(ProfileSection.FACT, "residence", terms)
+        if self._is_hired(verb, base, values):
+            return Reading(ProfileSection.FACT, "employment", terms)
         if base in _CHANGES["becoming"] and any(v.kind == "role" for v in values.values()):
             return Reading(ProfileSection.FACT, "role", terms)
         if base == "marry" and values.get("obj", values.get("to", _NO_VALUE)).kind != "name":
@@ -361,6 +398,18 @@ class ProfileReader(PhraseReader):
         if base in _WORDS["biography"] and (values or base == "retire"):
             return Reading(ProfileSection.FACT, f"{base} {sorted(terms)}", terms)
         return None
+
+    def _is_hired(self, verb: Word, base: str, values: Mapping[str, Value]) -> bool:
+        """Return True for a new post: "got a job at the aquarium", "started at Monzo as a ..."."""
+        thing = self.sentence.child(verb, "dobj")
+        named = _is_at(values, ("at", "with"), "workplaces")
+        if not named or any(word.text.isdigit() for word in self.sentence.words):
+            return False  # "in 2010 I started at ..." may be over
+        if base in ("start", "begin"):
+            trade = values.get("as", _NO_VALUE).kind == "role" or self._is_trade(verb)
+            return thing is None and trade
+        got = base in ("get", "land", "find") and thing is not None and thing.lemma == "job"
+        return got and self._led_by(thing) in ("a", "an", "the")
 
     def _attribute(self, verb: Word, base: str) -> Reading | None:
         """Read an attribute: "my name is Karl", "her mother tongue is Hakka"."""
@@ -395,6 +444,8 @@ class ProfileReader(PhraseReader):
         kind = described and thing.tag == "NNS" and below[0].dep != "det"  # "short answers"
         if (thing.lemma in _WORDS["choices"] and not kind) or self._reacts(below):
             return None
+        if thing.label == "DATE" and verb.lemma != "prefer":
+            return None  # "I hate Mondays" is said by everybody
         definite = any(word.lower == "the" and self.sentence.head(word) == thing for word in below)
         if definite and verb.lemma != "prefer":
             return None
@@ -460,8 +511,8 @@ class ProfileReader(PhraseReader):
         """Read a current activity or plan: "is training for a marathon"."""
         helpers = self.sentence.children(verb, "aux")
         present = any(word.lemma == "be" and word.tag in ("VBZ", "VBP") for word in helpers)
-        over = self.sentence.children(verb, "neg") or self.says_ended(verb)
-        if not present or over:
+        over = bool(self.sentence.children(verb, "neg")) or self.says_ended(verb)
+        if not present:
             return None
         done = self.sentence.child(verb, "xcomp") if verb.lemma in _WORDS["planning"] else None
         deed = done or verb
@@ -483,7 +534,7 @@ class ProfileReader(PhraseReader):
         if deed.lemma == "move" and values.get("to", _NO_VALUE).kind != "name":
             return None
         terms = timeless(values.values())
-        return Reading(ProfileSection.CURRENT, f"{deed.lemma} {sorted(terms)}", terms)
+        return Reading(ProfileSection.CURRENT, f"{deed.lemma} {sorted(terms)}", terms, not over)
 
     def _is_brief(self) -> bool:
         """Return True for a move of limited time."""

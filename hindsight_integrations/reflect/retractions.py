@@ -24,6 +24,7 @@ _DENIAL = regex.compile(
 )
 _WITHIN = regex.compile(_PATTERNS["within"], _FLAGS)
 _RECANTS = regex.compile(_PATTERNS["recants"], _FLAGS)
+_ANNOUNCES = regex.compile(_PATTERNS["announces"], _FLAGS)
 _CORRECTION = regex.compile(_PATTERNS["corrections"], _FLAGS)
 _NEXT = 400
 """Most characters read of what follows a statement."""
@@ -37,6 +38,11 @@ def is_retraction(sentence: str) -> bool:
 def recants(sentence: str) -> bool:
     """Return True if a sentence takes back an earlier judgement: "I take it all back"."""
     return _RECANTS.search(sentence) is not None
+
+
+def announces_correction(sentence: str) -> bool:
+    """Return True if a sentence says that it corrects an earlier one: "Correction: ..."."""
+    return _ANNOUNCES.match(sentence) is not None
 
 
 def retracts_itself(sentence: str) -> bool:

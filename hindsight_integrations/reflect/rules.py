@@ -284,7 +284,7 @@ class _ClusterObservations:
             len(group) >= MIN_MEMORIES[topics[0].grade]
             and len(set(map(_occasion, group))) > 1
             and self._is_new(group)
-            and (topics[0].grade is not Grade.NAME or _says_more_than_place(key, group))
+            and _says_more_than_place(key, group)
             and not self._has_better_topic(topics[0], group)
             and not self._has_ended(group)
         )
@@ -344,10 +344,15 @@ def _is_part_of_another(
 def _says_more_than_place(key: str, group: Sequence[DatedStatement]) -> bool:
     """Return False if statements have only a place in common: "lives in Hull", "met in Hull".
 
-    Most must be about the place itself, or share another word.
+    Most must be about the place itself, or share another word. Of a thing that has no name, half
+    of them suffice.
     """
-    placed_count = sum(statement.statement.topics[key].placed for statement in group)
-    if 2 * placed_count < len(group):
+    topics = [statement.statement.topics[key] for statement in group]
+    placed_twice = 2 * sum(topic.placed for topic in topics)
+    is_name = topics[0].grade is Grade.NAME
+    if placed_twice == 2 * len(group) and len({s.memory.speaker for s in group}) > 1:
+        return False
+    if placed_twice < len(group) or (placed_twice == len(group) and not is_name):
         return True
     topic_lexemes = frozenset(
         lexemes(

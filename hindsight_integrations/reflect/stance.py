@@ -628,6 +628,14 @@ def _is_refused(sentence: Sentence, index: int) -> bool:
     return word.lemma in _WORDS["amends"] and (denied or above)
 
 
+def speaks_against(sign: int, text: str, topic: str) -> bool:
+    """Return True if a sentence on the topic has a word against praise (1) or blame (-1) of it."""
+    sentence = parse(text)
+    words = {word.lower for word in sentence.words}
+    opposed = not words.isdisjoint(_BLAME if sign > 0 else _PRAISE)
+    return opposed and any(True for _ in _topics(sentence, frozenset(lexemes(topic))))
+
+
 def _speaks_against(sign: int, words: Iterable[Word]) -> bool:
     against = _AGAINST[sign]
     return any(word.lemma in against or word.text.casefold() in against for word in words)

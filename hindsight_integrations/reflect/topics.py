@@ -78,7 +78,8 @@ class Grade(IntEnum):
 class Topic:
     """Subject of a sentence: `key` is equal for all its spellings, and names whose it is.
 
-    `placed` is True for a name that only tells where something is, or somebody else goes.
+    `placed` is True for a thing that only tells where something is or happens, and for a name that
+    only tells where somebody else is or goes.
     """
 
     key: str
@@ -214,7 +215,8 @@ def _noun_phrase(sentence: Sentence, word: Word, speaker: str | None) -> Iterato
     grade = Grade.PHRASE if len(telling) > 1 else Grade.OWN if mine else Grade.NOUN
     lemmas = " ".join(sorted(lexemes(surface)))
     if lemmas:
-        yield Topic(f"{mine}>{lemmas}", surface, grade)
+        placed = is_placed(sentence, word, "", own=False)
+        yield Topic(f"{mine}>{lemmas}", surface, grade, placed)
 
 
 def _is_plain(word: Word) -> bool:
@@ -252,11 +254,16 @@ def _named(
                      or w.dep == "ROOT"), None)  # fmt: skip
         if head is None or not any(word.tag.startswith("NN") for word in words):
             continue
+        if head.label == "NORP" and head.dep in ("compound", "amod"):
+            continue  # "Thai food"
         if head.index in others or is_inside_subject(sentence, head) or _is_given(sentence, head):
             continue
         norm = entity_norm(name)
         if holder == f"@{norm}" and not any(map(str.isdigit, name)):
             continue  # it is whom the sentence is about: a person, for all that is certain
+        acts = head.dep in ("nsubj", "nsubjpass")
+        if acts and holder.startswith("@") and holder != f"@{norm}":
+            continue  # it acts beside the holder: "Sam is ill, Dilek covers for him"
         own = "" if holder == f"@{norm}" else holder
         placed = is_placed(sentence, head, holder.partition("@")[2])
         yield Topic(f"{own}>@{norm}", match.group(), Grade.NAME, placed)

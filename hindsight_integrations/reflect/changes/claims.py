@@ -27,7 +27,6 @@ from hindsight_integrations.reflect.changes.claim_model import (
     Value,
     family,
     groups_of,
-    is_attitude,
     is_time,
     joined,
     timeless,
@@ -203,24 +202,6 @@ class _Reader(CertaintyReader):
         if word.tag == "VB" and not self.sentence.children(word, *SUBJECTS):
             return word.dep == "conj"  # else a command
         return word.tag != "VBG" or bool(self.sentence.children(word, "aux"))
-
-    def _is_juxtaposed(self, verb: Word) -> bool:
-        """Return True for the first of two main clauses separated by a comma.
-
-        A parser makes it the complement of the second: "X is no longer Y, it is Z". It is none if
-        the second says that somebody says or thinks it.
-        """
-        second = self.sentence.head(verb)
-        if verb.dep != "ccomp" or second.dep != "ROOT" or verb.index > second.index:
-            return False
-        subject = self.sentence.child(second, *SUBJECTS)
-        if subject is None or is_attitude(second.lemma) or second.lemma in _WORDS["reporting"]:
-            return False
-        if subject.lower in ("that", "this"):
-            return False  # "that is what Bob says"
-        own = self.sentence.children(verb, *SUBJECTS) and not self.sentence.children(verb, "mark")
-        between = self.sentence.words[verb.index : subject.index]
-        return bool(own) and any(word.text in (",", "-", "–", "—") for word in between)
 
     # Clauses
 

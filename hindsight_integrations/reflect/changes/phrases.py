@@ -11,7 +11,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Sentence, Word
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.reflect.changes.claim_model import Value, groups_of
+from hindsight_integrations.reflect.changes.claim_model import Value, groups_of, is_attitude
 
 _WORDS = word_sets("changes")
 _TITLES = word_sets("names")["honorifics"]
@@ -117,6 +117,27 @@ class PhraseReader:
                 return subject
             at = self.sentence.head(at)
 
+    def _is_juxtaposed(self, verb: Word) -> bool:
+        """Return True for the first of two main clauses separated by a comma.
+
+        A parser makes it the complement of the second: "X is no longer Y, it is Z". It is none if
+        the second says that somebody says or thinks it.
+        """
+        second = self.sentence.head(verb)
+        if verb.dep != "ccomp" or second.dep != "ROOT" or verb.index > second.index:
+            return False
+        subject = self.sentence.child(second, *SUBJECTS)
+        if subject is None or is_attitude(second.lemma) or second.lemma in _WORDS["reporting"]:
+            return False
+        if subject.lower in ("that", "this"):
+            return False  # "that is what Bob says"
+        own_words = set(self.sentence.subtree(second)) - set(self.sentence.subtree(verb))
+        if subject.lower == "i" and sum(word.tag[0].isalpha() for word in own_words) <= 2:
+            return False  # "Noor prefers essays, I gather"
+        own = self.sentence.children(verb, *SUBJECTS) and not self.sentence.children(verb, "mark")
+        between = self.sentence.words[verb.index : subject.index]
+        return bool(own) and any(word.text in (",", "-", "–", "—") for word in between)
+
     def subject_key(self, word: Word | None) -> str | None:
         """Return the key of a phrase's referent; None if it is unclear."""
         if word is None:
@@ -126,6 +147,10 @@ class PhraseReader:
             return f"{first}|{self.speaker or ''}" if first else None
         if (whole := self._name_with_and(word)) is not None:
             return whole
+        inside = self.sentence.child(word, "appos")
+        numbered = self.sentence.child(word, "nummod") is not None
+        if numbered and inside is not None and inside.is_proper:
+            return self.phrase_key(inside)  # "Bed 3, Mr Baptiste, takes ..." is of him
         if self.sentence.children(word, "conj") or self.sentence.children(word, "relcl"):
             return None
         return self.phrase_key(word)
