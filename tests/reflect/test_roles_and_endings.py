@@ -104,3 +104,59 @@ def test_a_newer_value_is_quoted_alone(question: str, older: str, newer: str) ->
     found = ask(question, older, newer)
     assert newer in found
     assert older not in found
+
+
+@pytest.mark.parametrize(
+    ("question", "older", "newer"),
+    [
+        (
+            "Which airport do we fly from?",
+            "We fly from Gatwick on 3 June.",
+            "Change of plan, the flight is from Luton, not Gatwick.",
+        ),
+        (
+            "Who is Benno engaged to?",
+            "Benno is engaged to a Danish girl, Freja.",
+            "Benno and Freja have broken off the engagement.",
+        ),
+        (
+            "Who owes me 75 euros?",
+            "Kasimir owes me 75 euros for the electricity.",
+            "Kasimir paid me back the 75 euros.",
+        ),
+        (
+            "Is the centrifuge broken?",
+            "The centrifuge broke down during run 12.",
+            "The centrifuge was repaired by Voss Instruments.",
+        ),
+        ("Who carries the radio?", "Maud carries the radio.", "Maud handed the radio to Joaquin."),
+    ],
+)
+def test_a_hint_that_it_no_longer_holds_is_quoted_with_an_answer(
+    question: str, older: str, newer: str
+) -> None:
+    found = ask(question, older, newer)
+    assert found.index(newer) < found.index(older)
+    assert not found.startswith("Yes")
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "beside"),
+    [
+        (
+            "Which airport do we fly from?",
+            "We fly from Gatwick on 3 June.",
+            "Ruth flies from Luton, not Gatwick.",
+        ),
+        ("Where does Kasimir live?", "Kasimir lives in Graz.", "Kasimir paid me back."),
+        (
+            "Who calibrates the scale?",
+            "Priya calibrates the scale on Fridays.",
+            "The scale was repaired by Voss.",
+        ),
+    ],
+)
+def test_what_ends_something_else_is_not_quoted(question: str, told: str, beside: str) -> None:
+    found = ask(question, told, beside)
+    assert told in found
+    assert beside not in found
