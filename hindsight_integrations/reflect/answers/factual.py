@@ -89,7 +89,7 @@ def _is_told_by(sentence: Sentence, index: int, planned: bool, past: bool) -> bo
         return None if _is_done_after(sentence, index) else False
     if word.dep in ("xcomp", "ccomp") and word.tag == "VBG" and not _has_auxiliary(sentence, index):
         return None if governor.lemma in _WORDS["doing"] | _WORDS["doing_it"] else False
-    if word.dep == "ccomp" and _is_beside(sentence, index):
+    if word.dep == "ccomp" and is_beside(sentence, index):
         return True
     if word.dep == "ccomp":
         return None if _is_known(sentence, index) else False
@@ -101,7 +101,8 @@ def _is_done_under(sentence: Sentence, index: int, planned: bool, past: bool) ->
     governor = sentence.words[sentence.words[index].head]
     going = governor.lemma == "go" and governor.tag == "VBG"
     if planned and (going or governor.lemma in _WORDS["planning"]):
-        return True
+        helpers = (sentence.words[i].tag for i in sentence.children(governor.index, "aux"))
+        return not going or past or "VBD" not in helpers  # "was going to sing, but"
     if governor.lemma == "have":
         return not past or governor.tag == "VBD"
     if governor.lemma in _WORDS["settling"]:
@@ -123,7 +124,7 @@ def _is_done_after(sentence: Sentence, index: int) -> bool:
     return way.lemma in _WORDS["done_by"]
 
 
-def _is_beside(sentence: Sentence, index: int) -> bool:
+def is_beside(sentence: Sentence, index: int) -> bool:
     """Return True for a juxtaposed main clause: "I hate it, my eyes get tired"."""
     governor = sentence.words[index].head
     first = index < governor and not sentence.children(index, "mark")
@@ -134,6 +135,8 @@ def _is_known(sentence: Sentence, index: int) -> bool:
     """Return True for a clause after a verb of saying or knowing."""
     word = sentence.words[index]
     governor = sentence.words[word.head]
+    if word.tag == "VBN" and governor.lemma in ("have", "get"):
+        return True  # "had his hip replaced"
     if governor.lemma != "be":
         if is_rumoured(sentence, index):
             return False

@@ -29,6 +29,7 @@ from hindsight_integrations.reflect.answers.questions import (
     Asked,
     stems,
 )
+from hindsight_integrations.reflect.answers.roles import are_interchangeable
 from hindsight_integrations.reflect.answers.stated import TIMES
 from hindsight_integrations.reflect.answers.values import (
     DATES,
@@ -310,6 +311,8 @@ class Match(PersonMatch):
         dates = any(self._words[i].label == "DATE" for i in self._sentence.children(0, "pobj"))
         if self._query.asked is Asked.WHEN:
             return False  # it says since when
+        if first.lower == "since" and self._words[first.head].tag == "VBD":
+            return True  # "Since the mill closed, our flour comes from Ulm"
         return first.lower in ("from", "since", "starting", "beginning") and dates
 
     def ends(self) -> bool:
@@ -350,13 +353,13 @@ class Match(PersonMatch):
         return asked and any(self._words[head].lemma == "as" for head in heads)
 
     def has_number(self) -> bool:
-        """Return True if the counted noun has an exact number of its own."""
+        """Return True if the counted noun has a number of its own, if only "about" so many."""
         return self._number() is not None
 
     def number(self) -> str | None:
         """Return the number of the counted noun; None unless it is plainly stated."""
         index = self._number()
-        if index is None:
+        if index is None or self._is_about(index):
             return None
         clause = next((i for i in self._upward(index) if self._words[i].is_verb), index)
         return self._words[index].text if self._is_plain(clause, ()) else None
@@ -381,7 +384,13 @@ class Match(PersonMatch):
             if self._words[n].dep == "nummod" or self._words[n].lemma in WORDS["numbers"]
         ]
         exact = len(numbers) == 1 and not self._sentence.children(numbers[0])
-        return numbers[0] if exact else None
+        about = len(numbers) == 1 and self._is_about(numbers[0])
+        return numbers[0] if exact or about else None
+
+    def _is_about(self, number: int) -> bool:
+        """Return True for the "180" of "about 180", with nothing else beside it."""
+        beside = [self._words[i].lower for i in self._sentence.children(number)]
+        return bool(beside) and WORDS["about"].issuperset(beside)
 
     def _part_of(self, noun: int) -> int | None:
         """Return the quantity before "of": "two" of "two of the ten lamps"."""
@@ -459,17 +468,22 @@ class Match(PersonMatch):
         if kind in ("city", "country", "town"):
             return any(self._words[i].label == "GPE" for i in others)
         if not self._query.verb:
-            return self._is_valued(others)
+            return self._is_valued(others) or self._is_on_one(kind)
         if kind:
-            named = any(stems(kind) & set(lexemes(w.lemma)) for w in self._words)
-            objects = self._objects(others)
-            return named or any(
-                self._words[i].is_proper and not _is_of_other_kind(self._words[i].text, kind)
-                for i in objects
-            )
+            return self._is_one_of(kind, self._objects(others))
         if self._query.subject is None:
             return any(self._asked_for(verb) & others for verb in self.verbs())
         return bool(self._objects(others))
+
+    def _is_one_of(self, kind: str, objects: Set[int]) -> bool:
+        """Return True if the sentence has the word for a kind of thing, or a value of it."""
+        if kind in WORDS["measured"]:
+            return any(self._words[i].label == "QUANTITY" for i in objects)
+        named = any(stems(kind) & set(lexemes(w.lemma)) for w in self._words)
+        return named or any(
+            self._words[i].is_proper and not _is_of_other_kind(self._words[i].text, kind)
+            for i in objects
+        )
 
     def _has_role(self) -> bool:
         """Return True if the sentence gives the subject's occupation: "is a nurse"."""
@@ -567,6 +581,20 @@ class Match(PersonMatch):
             if own.intersection(self._sentence.children(on, "pobj")) and others & things:
                 return True
         return False
+
+    def _is_on_one(self, kind: str) -> bool:
+        """Return True for "is on the Team plan", asked which plan somebody is on."""
+        subject, way = self._query.subject, self._query.preposition
+        own = self._at[subject.text] if subject else set()
+        return bool(kind and way) and any(
+            stems(kind) & set(lexemes(self._words[thing].lemma))
+            and self._sentence.children(thing, "compound", "amod", "nmod", "nummod", "poss")
+            for verb, word in enumerate(self._words)
+            if word.lemma == "be" and self.agents(verb) & own and self.is_told(verb)
+            for on in self._sentence.children(verb, "prep")
+            if are_interchangeable(way, self._words[on].lemma)
+            for thing in self._sentence.children(on, "pobj")
+        )
 
     def _objects(self, others: set[int]) -> set[int]:
         """Return those of the words that are in the object of a verb."""

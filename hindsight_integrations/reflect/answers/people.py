@@ -124,7 +124,7 @@ class PersonMatch(VerdictMatch):
         word = self._words[name]
         verb = word.head
         calls = self._words[verb].lemma in ("call", "name")
-        while word.dep == "compound":
+        while word.dep in ("compound", "appos"):  # "my friend Salome will be my bridesmaid"
             word, verb = self._words[word.head], self._words[word.head].head
             calls = self._words[verb].lemma in ("call", "name")
         if calls and word.dep in ("oprd", "dobj", "attr", "ccomp", "nsubj"):
@@ -221,7 +221,11 @@ class PersonMatch(VerdictMatch):
             are_interchangeable(query.preposition, self._words[way].lemma)
             and self._words[noun].label not in TIMES
             and (query.preposition != "from" or self._words[noun].label not in ("GPE", "LOC"))
-            and (self._words[noun].is_proper or is_person_noun(self._words[noun]))
+            and (
+                self._words[noun].is_proper
+                or is_person_noun(self._words[noun])
+                or self._words[noun].lemma in WORDS["groups"]
+            )
             for head in {*verbs, *things}
             for way in self._sentence.children(head, "prep", "dative", "agent")
             for noun in set(self._sentence.children(way, "pobj")) - self.matched()

@@ -278,7 +278,8 @@ class _Reader:
         is_work_as = asked is Asked.JOB and self._preposition() == "as"  # "what does Ana work as"
         has_content_verb = verb is not None and not light and not is_naming and not is_work_as
         terms = tuple(self._terms(asked))
-        auxiliary = self._auxiliary is not None and self._words[self._auxiliary]
+        auxiliary = None if self._auxiliary is None else self._words[self._auxiliary]
+        finite = auxiliary or verb
         verb_stems = frozenset[str]()
         if has_content_verb and verb is not None:
             verb_stems = stems(verb.text if lexemes(verb.text) else verb.lemma) | stems(verb.lemma)
@@ -297,7 +298,7 @@ class _Reader:
             subject=subject,
             passive=self._is_passive(verb),
             focus=" ".join(self._words[i].text.casefold() for i in self._focus),
-            past=bool(auxiliary and auxiliary.tag == "VBD") or bool(verb and verb.tag == "VBD"),
+            past=finite is not None and finite.tag == "VBD",
             future=bool(auxiliary and auxiliary.lemma in ("will", "would")),
             light_verb="" if stays else light or ("be" if is_naming or is_work_as else ""),
             measure=self._words[self._opening + 1].lemma if asked is Asked.EXTENT else "",
@@ -455,7 +456,9 @@ class _Reader:
         mistaken = (
             index > max(self._opening, 0) and word.text[0].isupper() and bool(lexemes(word.text))
         )
-        return word.is_proper or (mistaken and word.tag[:2] not in ("NN", "JJ", "PR", "CD"))
+        noun = word.dep in ("nsubj", "nsubjpass", "dobj", "pobj")  # "Is Brixmoor suing us?"
+        others = ("NN", "PR", "CD", *(() if noun else ("JJ",)))
+        return word.is_proper or (mistaken and word.tag[:2] not in others)
 
     def _adjective_before_preposition(self) -> list[int]:
         """Return the adjective of a question such as "what is she allergic to"."""
@@ -496,12 +499,24 @@ class _Reader:
             word = self._words[index]
             if word.tag == "IN" or (head is not None and word.tag in _AFTER_SUBJECT):
                 break
+            if head is not None and self._is_predicate(index):
+                break
             noun = word.is_noun or self._is_name(index) or word.text.casefold() in ("i", "we")
             smoking = word.tag == "VBG" and index == self._auxiliary + 1
             smoking = smoking and index not in self._helpers
             if (noun or smoking) and not self._owns(index):
                 head = word.text
         return next((term for term in terms if term.text == head), None)
+
+    def _is_predicate(self, index: int) -> bool:
+        """Return True for the last word of "is Mrs Okafor diabetic", which is tagged as a noun."""
+        whether = self._opening < 0 and self._verb == self._auxiliary
+        be = self._auxiliary is not None and self._words[self._auxiliary].lemma == "be"
+        after = self._words[index + 1 : index + 2]
+        last = not after or after[0].tag == "."
+        there = self._words[1].tag == "EX"
+        named = self._is_name(index - 1) and not self._is_name(index)
+        return whether and be and last and named and not there
 
     def _general_head(self) -> int | None:
         """Return the general noun of "what is the date of X" or "what is X's date"; else None."""

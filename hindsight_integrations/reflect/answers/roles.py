@@ -12,6 +12,7 @@ from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.answers.factual import (
     has_arrived,
     has_left,
+    is_beside,
     is_modifier,
     is_rumoured,
     is_supposed,
@@ -313,6 +314,8 @@ class RoleMatch(TermMatch):
         while self._words[below].dep in ("xcomp", "acomp"):
             below = self._words[below].head
             governors.add(below)
+        if index in self._who(verb, "nsubjpass"):
+            return True  # "was drafted by Ana and signed by Ben"
         return above in governors or (
             self._words[above].dep == "conj"
             and self._words[above].head == verb
@@ -477,9 +480,21 @@ class RoleMatch(TermMatch):
         """Return True if a negation is at or above a matching word."""
         denied = {word.head for word in self._words if word.dep == "neg" or word.lemma == "no"}
         return any(
-            places and all(denied.intersection(self._upward(place)) for place in places)
+            places and all(denied.intersection(self._within_clause(place)) for place in places)
             for places in self._at.values()
         )
+
+    def _within_clause(self, index: int) -> list[int]:
+        """Return a word and those above it; of "it is so, and I can't go" up to the first "is"."""
+        above = self._upward(index)
+        if self._query.asked in (Asked.WHO, Asked.NAME) and self._sentence.children(index, "appos"):
+            return above[:1]  # "our landlord, Mr Prior, is not here"
+        ends = (
+            at
+            for at, i in enumerate(above)
+            if self._words[i].dep == "ccomp" and is_beside(self._sentence, i)
+        )
+        return above[: next(ends, len(above)) + 1]
 
     def _holders(self) -> set[int]:
         """Return who has the thing asked about: "Ana has the keys"."""

@@ -134,11 +134,21 @@ class TermMatch:
         Asked what "we" do, it may be told as done: "Images are compressed with Squoosh".
         """
         speaker = self._statement.memory.speaker
-        subjects = {word.dep for word in self._words if word.dep in ("nsubj", "nsubjpass", "agent")}
+        subjects = {
+            word.dep
+            for word in self._words
+            if word.dep in ("nsubj", "nsubjpass", "agent") and not self._is_the_action(word)
+        }
         if self._query.asked in (Asked.HOW, Asked.WHAT) and subjects <= {"nsubjpass"}:
             own = (speaker or "user").casefold() in (*_ROLES, self._query.asker)
             return term.is_self and own and (not subjects or term.text.casefold() == "we")
         return term.is_self and speaker is None and not subjects
+
+    def _is_the_action(self, word: Word) -> bool:
+        """Return True for "Rehearsals are on Fridays", asked when or where "we" rehearse."""
+        named = word.is_noun and not self._query.verb.isdisjoint(lexemes(word.text))
+        owned = self._sentence.children(word.index, "poss", "compound", "prep")
+        return named and not owned and self._query.asked in (Asked.WHEN, Asked.WHERE)
 
     def _is_owned(self, term: Term, index: int) -> bool:
         """Return True if a noun has the owner that the question gives it, if any."""
@@ -169,6 +179,7 @@ class TermMatch:
             w
             for i, w in enumerate(self._words)
             if w.is_proper and i < index and i not in self._positions(owner)
+            if w.head not in self._positions(owner) or folded(w.text) not in TITLES
         ]
         return not people and any(i < index for i in self._positions(owner))
 
@@ -214,6 +225,7 @@ class TermMatch:
         relative = self._words[verb].dep == "relcl"
         if relative and any(self._words[i].tag in ("WP", "WDT") for i in found):
             found |= same_thing(self._sentence, self._words[verb].head)
+        found |= self._singled_out(verb, found)
         inherits = self._words[verb].dep in ("conj", "xcomp", "advcl", "acomp")
         has_own = any(self._sentence.children(head, "nsubj", "nsubjpass") for head in heads)
         if not found and inherits and not has_own and self._words[verb].head != verb:
@@ -229,6 +241,16 @@ class TermMatch:
             if done == ("nsubjpass" in deps):
                 return same_thing(self._sentence, self._words[verb].head)
         return found
+
+    def _singled_out(self, verb: int, agents: set[int]) -> set[int]:
+        """Return the "Hugo" of "it was Hugo who forgot", if a parser takes "who" for the agent."""
+        word, be = self._words[verb], self._words[self._words[verb].head]
+        by = any(self._words[i].tag == "WP" for i in agents)
+        it = {self._words[i].lower for i in self._sentence.children(be.index, "nsubj")} == {"it"}
+        if not by or not it or word.dep != "ccomp" or be.lemma != "be":
+            return set()
+        persons = self._sentence.children(be.index, "attr")
+        return {j for i in persons for j in same_thing(self._sentence, i)}
 
     def _is_arranged(self, verb: int) -> bool:
         """Return True for a verb under an arrangement: "run" of "set the backups to run"."""

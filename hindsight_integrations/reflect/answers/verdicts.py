@@ -32,6 +32,7 @@ _LIKING, _DISLIKING = (
     for name in ("liking", "disliking")
 )
 _HINTS = word_sets("endings_hinted")
+_DEBTS = frozenset(stem for word in _HINTS["debts"] for stem in lexemes(word))
 _PLACING = frozenset({"in", "on", "at", "out"})
 _EVER_SINCE = frozenset({"since", "always", "for"})
 _TENSES = {
@@ -99,7 +100,7 @@ class VerdictMatch(CauseMatch):
         It speaks of an end ("died", "was sold") of what the question or the other sentence speaks
         of; or of the one that was asked of, and of no further thing ("I got fired").
         """
-        if self._parts_from(told) or self._is_otherwise(told):
+        if self._parts_from(told) or self._is_otherwise(told) or self._denies_value(told):
             return True
         cue = may_have_ended(self._words)
         if cue is None or self._is_with_another(told) or not self._is_end_of(cue, told):
@@ -114,6 +115,9 @@ class VerdictMatch(CauseMatch):
             for i in self._positions(term)
         }
         asked = {i for i in asked if not self._is_only_part(self._words[i], told)}
+        asked.update(
+            i for i in near if self._query.verb & set(lexemes(self._words[i].text))
+        )  # "broke off the engagement", asked who Ana is engaged to
         named = {
             stem
             for word in told.words
@@ -160,6 +164,8 @@ class VerdictMatch(CauseMatch):
             things = {i for i in self._near(verb) if self._is_thing(self._words[i])}
             named = any(known & set(lexemes(self._words[i].text)) for i in things)
             return named or not known.isdisjoint(lexemes(self._words[verb].lemma))
+        if word.lemma in _HINTS["repaying"] and known.isdisjoint(_DEBTS):
+            return False
         if word.lemma in _HINTS["passing_on"] and self._is_of_its_own(cue, told):
             return False
         if word.lemma in _HINTS["parting_from"]:
@@ -215,6 +221,26 @@ class VerdictMatch(CauseMatch):
         numbers = any(self._words[i].tag == "CD" for i in self._sentence.children(way, "pobj"))
         return changes or (to and past and numbers)
 
+    def _denies_value(self, told: Sentence) -> bool:
+        """Return True for "the flight is from Luton, not Gatwick", if the other is of Gatwick.
+
+        Not if it speaks of somebody of whom neither the other nor the question does.
+        """
+        known = self._known(told)
+        if any(is_person(word) and known.isdisjoint(lexemes(word.text)) for word in self._words):
+            return False
+        values = {stem for word in told.words if _is_value(word) for stem in lexemes(word.text)}
+        values -= self._query.all_stems
+        return any(
+            (word.lower == "not" and not self._words[word.head].is_verb)
+            or self._sentence.phrase(range(i, i + 2)).casefold() == "instead of"
+            for i, word in enumerate(self._words[:-1])
+            if any(
+                _is_value(after) and values.intersection(lexemes(after.text))
+                for after in self._words[i + 1 : i + 4]
+            )
+        )
+
     def _is_otherwise(self, told: Sentence) -> bool:
         """Return True for "is home again" and "has been stable", of what was "in hospital", "down".
 
@@ -224,7 +250,9 @@ class VerdictMatch(CauseMatch):
         own = self._positions(subject) if subject is not None else set()
         state = self._query.light_verb == "be" or self._query.passive
         if not state or not any(
-            _is_passing(told, i) for i, word in enumerate(told.words) if word.is_verb
+            _is_passing(told, i) or word.lemma in _HINTS["failing"]
+            for i, word in enumerate(told.words)
+            if word.is_verb
         ):
             return False
         return any(
@@ -480,6 +508,10 @@ class VerdictMatch(CauseMatch):
         )
         told = head.lemma in WORDS["saying"] | WORDS["states"]
         return verb in self._sentence.roots() or (beside and not told)
+
+
+def _is_value(word: Word) -> bool:
+    return word.is_proper or word.tag == "CD"
 
 
 def _is_part(word: Word, sentence: Sentence) -> bool:
