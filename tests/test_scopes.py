@@ -34,6 +34,10 @@ def shared() -> Iterator[Hindsight]:
         for speaker, text, scope in (("Eve", "Shall we move to Zanzibar?", THEIRS),
                                      ("Ann", "Yes, sure.", MINE)):  # fmt: skip
             memory.retain_messages("b", [Message(speaker, text, said)], session="s", scope=scope)
+        for scope, home in ((MINE, "York"), (THEIRS, "Zanzibar")):
+            for text, year in (("Ann lives in Leeds.", 2018), (f"Ann now lives in {home}.", 2020)):
+                said = datetime(year, 5, 1, tzinfo=UTC)
+                memory.retain("b", text, scope=scope, timestamp=said)
         memory.consolidate("b")
         memory.opinions.form("b", "tea", scope=THEIRS)
         memory.mental_models.create("b", "Plans", text="Ann plans to move to Zanzibar.")
@@ -184,7 +188,7 @@ def test_the_secret_is_found_in_its_own_scope_and_without_one(shared: Hindsight)
 
 def test_every_conclusion_rests_on_one_scope(shared: Hindsight) -> None:
     conclusions = shared.memories.list("b", types=["observation", "opinion"]).items
-    assert conclusions
+    assert {conclusion.scope for conclusion in conclusions} == {MINE, THEIRS}
     for conclusion in conclusions:
         cited = {shared.memories.get("b", s.memory_id).scope
                  for s in conclusion.sources if s.memory_id}  # fmt: skip
