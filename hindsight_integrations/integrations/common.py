@@ -61,7 +61,7 @@ SPEAKERS: Mapping[str, str] = {"user": "user", "assistant": "assistant"}
 """Default roles whose messages are retained, and the name each is retained under."""
 
 OnFailure = Literal["warn", "raise"]
-"""What a chat adapter does when the memory fails: log and continue without it, or raise."""
+"""Behaviour of a chat adapter if the memory fails: log and continue without it, or raise."""
 
 
 def check_options(

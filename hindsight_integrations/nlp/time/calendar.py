@@ -193,13 +193,15 @@ def yearly_day(month: int, day: int, number: int = 1) -> Recurring:
 
 
 _FROM_EASTER = 2000
+"""Number of Easter Sunday; 1998 is the Friday before it, 2001 the Monday after."""
 _EASTER_DAYS = 2100
+"""Number of the days from Good Friday to Easter Monday."""
 
 
 def holiday(number: int) -> Recurring:
-    """Return a feast: month and day, as 1225, or `_FROM_EASTER` and the days from Easter Sunday.
+    """Return a holiday by its number in the word tables.
 
-    `_EASTER_DAYS` stands for Good Friday to Easter Monday.
+    1225 is the 25th of December; numbers from 1300 on are days counted from Easter.
     """
     if number < 1300:
         return yearly_day(*divmod(number, 100))
