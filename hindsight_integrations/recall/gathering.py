@@ -412,7 +412,7 @@ def _outcome(
             if clock.elapsed < min(deadline, start_times.get(arm, math.inf) + timeout):
                 continue  # it waited for a thread
             future.cancel()  # it may still wait for one
-            waited = min(timeout, deadline - started)
+            waited = end - start_times.get(arm, started)
             return Failure(f"arm {arm}", StoreUnavailableError(f"no answer in {waited:g} s"))
         except Exception as error:  # noqa: BLE001 - reported in the result; the others answer
             return Failure(f"arm {arm}", error)
