@@ -1,8 +1,8 @@
 """Times in texts and questions: dates, seasons, "two weeks ago", "before Alice joined"."""
 
+from hindsight_integrations.nlp.time.expressions import TimeExpression
 from hindsight_integrations.nlp.time.query import (
     QueryTimes,
-    TimeExpression,
     TimeWindow,
     find_times,
     parse_query,

@@ -338,11 +338,11 @@ class Grammar:
 
     @cached_property
     def _rules(self) -> list[Rule]:
-        return [Rule(re.compile(_translate(p)), build, only) for p, build, only in self._sources]
+        return [Rule(compiled(p), build, only) for p, build, only in self._sources]
 
     @cached_property
     def _any(self) -> re.Pattern[str]:
-        return re.compile("|".join(_translate(pattern) for pattern, _, _ in self._sources))
+        return compiled("|".join(pattern for pattern, _, _ in self._sources))
 
     def reduce(self, tokens: list[Token], context: Context) -> list[Token]:
         """Replace each run of tokens that a rule can read by one `TIME` token."""
@@ -377,8 +377,13 @@ class Grammar:
         return None
 
 
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return the regular expression over `TokenKind` characters that a pattern means."""
+    return re.compile(_translate(pattern))
+
+
 def _translate(pattern: str) -> str:
-    """Return the regular expression over `TokenKind` characters that a rule's pattern means."""
+    """Replace the names in a pattern by their characters."""
 
     def replace(name: re.Match[str]) -> str:
         if name[0] in _SHORTHAND:

@@ -93,6 +93,8 @@ class TokenKind(StrEnum):
     AFTER = auto()
     EARLIER = auto()  # "vor", "nach": of place, too, so they need a time and never an event
     LATER = auto()
+    STEP = auto()  # behind a distance, "later" and "earlier": see `sequence`
+    FOLLOWING = auto()
     DURING = auto()
     AROUND = auto()
     AROUND_EVENT = auto()

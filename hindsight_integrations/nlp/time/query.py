@@ -19,6 +19,7 @@ from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import EARLIEST, LATEST, Recurring, When
 from hindsight_integrations.nlp.time.dates import CONTAINERS, DATES, DETAILS, NAMED_DAYS
 from hindsight_integrations.nlp.time.direction import Evidence, is_habit, is_regular
+from hindsight_integrations.nlp.time.expressions import Reading, TimeExpression, in_zone
 from hindsight_integrations.nlp.time.grammar import Context, ParsedText, Statement
 from hindsight_integrations.nlp.time.lexer import (
     LANGUAGES,
@@ -40,6 +41,7 @@ from hindsight_integrations.nlp.time.misleading import (
 )
 from hindsight_integrations.nlp.time.quotes import Quotation, is_title, quotations
 from hindsight_integrations.nlp.time.relations import RELATIONS, EventAnchor, anchors
+from hindsight_integrations.nlp.time.sequence import in_sequence
 from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.timespan import Precision, TimeSpan
 
@@ -65,21 +67,6 @@ _YEAR_REACH = 300
 """Characters after a year in which the text may still tell of it: about two sentences."""
 _HABIT_REACH = 60
 """Characters before a weekday that are searched for "every"."""
-
-
-@dataclass(frozen=True, slots=True)
-class TimeExpression:
-    """A time that a text names: its words, their offsets, and the span they mean.
-
-    Attributes:
-        yearly: True if the words name no year: the span is that of one of them.
-    """
-
-    text: str
-    start_char: int
-    end_char: int
-    span: TimeSpan
-    yearly: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +248,8 @@ def _expressions(parsed: list[ParsedText]) -> list[TimeExpression]:
     What a language reads but takes for no certain time is none in the others either: "in April" is
     German, too.
     """
-    readings = [reading for text in parsed for reading in _readings(text)]
-    readings.sort(key=lambda reading: reading[0].start - reading[0].end)
+    readings = [reading for text in parsed for reading in in_sequence(text, _readings(text))]
+    readings.sort(key=lambda reading: reading.token.start - reading.token.end)
     kept: list[TimeExpression] = []
     taken = bytearray(len(parsed[0].context.text)) if parsed else bytearray()
     for token, time in readings:
@@ -285,8 +272,8 @@ def _languages(text: str, *, events: bool) -> list[Language]:
     ]
 
 
-def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None]]:
-    """Yield what one language reads as times, with None for one that is not certain."""
+def _readings(parsed: ParsedText) -> Iterator[Reading]:
+    """Yield what one language reads as times."""
     context = parsed.context
     named: TimeExpression | None = None
     dated: TimeExpression | None = None
@@ -300,11 +287,11 @@ def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None
     }
     for token, when in _in_shared_week(times, context.text):
         if token.start in either or is_doubted(context, token.start, token.end):
-            yield token, None
+            yield Reading(token, None)
             continue
         if is_denied(context, token.start, token.end, denied_until):
             denied_until = token.end
-            yield token, None
+            yield Reading(token, None)
             continue
         time = None
         if not is_unreal(context, token.start, token.end):
@@ -319,7 +306,7 @@ def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None
             time = _in_its_month(dated, time, when, context)
         elif time and _is_dated(time, when):
             dated = time
-        yield token, time
+        yield Reading(token, time)
 
 
 def _in_shared_week(times: Sequence[tuple[Token, When]], text: str) -> Iterator[tuple[Token, When]]:
@@ -374,7 +361,7 @@ def _in_its_month(
     told = "past" if span.end <= context.reference else "future"
     if span.start <= day.replace(tzinfo=UTC) or shown is None or shown.tense != told:
         return None
-    return replace(time, span=_in_zone(span, context))
+    return replace(time, span=in_zone(span, context))
 
 
 def _in_named_year(
@@ -406,7 +393,7 @@ def _in_named_year(
         span = when.within(calendar.year(named.span.start.year))
     except ValueError:
         return None
-    return replace(time, span=_in_zone(span, context))
+    return replace(time, span=in_zone(span, context))
 
 
 def _is_of_a_named_year(time: TimeExpression, context: Context) -> bool:
@@ -440,7 +427,7 @@ def _time(token: Token, when: When, context: Context) -> TimeExpression | None:
         return None
     try:
         span = context.resolve(when, token.start, token.end)
-        span = _in_zone(of_this_zone(context, token.end, span, context.zone), context)
+        span = in_zone(of_this_zone(context, token.end, span, context.zone), context)
     except (ValueError, OverflowError):
         return None  # it falls outside the calendar, or may be past or to come
     text = context.text[token.start : token.end]
@@ -472,12 +459,3 @@ def _is_open(span: TimeSpan) -> bool:
     """Return True for a range without a start or an end."""
     reaches_far = span.start == EARLIEST or span.end == LATEST
     return reaches_far and span.precision is Precision.RANGE
-
-
-def _in_zone(span: TimeSpan, context: Context) -> TimeSpan:
-    """Put a span of wall-clock time into the zone of the reference; open ends stay open."""
-    start, end = (
-        time if time in (EARLIEST, LATEST) else time.replace(tzinfo=context.zone)
-        for time in (span.start, span.end)
-    )
-    return TimeSpan(start, end, span.precision)
