@@ -23,6 +23,7 @@ from hindsight_integrations.models import (
     Memory,
     MentalModel,
     Source,
+    is_conclusion,
     utc_now,
 )
 from hindsight_integrations.normalization import entity_norm
@@ -43,7 +44,6 @@ from hindsight_integrations.stores.base import (
     MemoryRecord,
     StoredBank,
 )
-from hindsight_integrations.stores.common import is_conclusion
 
 IMPORT = "import"
 """Action, in the audit, of adding a memory by a merge."""

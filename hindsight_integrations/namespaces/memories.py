@@ -12,7 +12,15 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import GuardError, InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.history import Change
-from hindsight_integrations.models import Memory, MemoryType, Page, TimeSpan, as_datetime, utc_now
+from hindsight_integrations.models import (
+    Memory,
+    MemoryType,
+    Page,
+    TimeSpan,
+    as_datetime,
+    is_conclusion,
+    utc_now,
+)
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.namespaces.expiry import renewed
 from hindsight_integrations.namespaces.grace import restored
@@ -34,8 +42,8 @@ from hindsight_integrations.stores.base import (
     MemoryRecord,
     StoredBank,
 )
-from hindsight_integrations.stores.common import is_conclusion, read_one
 from hindsight_integrations.stores.integrity import unreadable_error
+from hindsight_integrations.stores.reads import read_one
 from hindsight_integrations.timespan import with_offset
 
 

@@ -10,7 +10,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import NotFoundError
 from hindsight_integrations.history import Change
-from hindsight_integrations.models import utc_now
+from hindsight_integrations.models import is_conclusion, utc_now
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.retain.caller_ids import changes_between
 from hindsight_integrations.runtime import Runtime
@@ -22,7 +22,7 @@ from hindsight_integrations.stores.base import (
     MemoryFilter,
     StoredBank,
 )
-from hindsight_integrations.stores.common import every_memory, is_conclusion
+from hindsight_integrations.stores.reads import every_memory
 
 Edited = tuple[str, ...]
 """The tags of a memory or mental model, after an edit."""

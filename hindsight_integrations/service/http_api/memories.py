@@ -49,7 +49,7 @@ from hindsight_integrations.service.http_api.routing import (
 )
 from hindsight_integrations.service.idempotency import DONE, checkpoint_of, in_turn, last_part
 from hindsight_integrations.stores.base import CONCLUSIONS_CITING, EVERYTHING
-from hindsight_integrations.stores.common import read_one
+from hindsight_integrations.stores.reads import read_one
 from hindsight_integrations.transcripts import conversation_in
 
 routes = router("Memory")

@@ -18,6 +18,7 @@ from hindsight_integrations.models import (
     MemoryType,
     MentalModel,
     Source,
+    is_conclusion,
     utc_now,
 )
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
@@ -27,22 +28,8 @@ from hindsight_integrations.stores.base import (
     MemoryRecord,
     QueueCheckpoint,
 )
-from hindsight_integrations.stores.common import (
-    TimeRow,
-    check_exists,
-    check_new,
-    check_records,
-    check_unchanged,
-    histories_to_forget,
-    is_conclusion,
-    lexeme_counts,
-    mentioned_keys,
-    text_left,
-    time_rows,
-    timestamp,
-    unsupported,
-)
-from hindsight_integrations.stores.entities import given_names, names_of, used_ids
+from hindsight_integrations.stores.entities import given_names, mentioned_keys, names_of, used_ids
+from hindsight_integrations.stores.lexemes import lexeme_counts
 from hindsight_integrations.stores.neo4j import relating, vectors
 from hindsight_integrations.stores.neo4j.connection import Row, Transaction
 from hindsight_integrations.stores.neo4j.entities import Neo4jEntities
@@ -66,6 +53,15 @@ from hindsight_integrations.stores.neo4j.nodes import (
     text_of,
 )
 from hindsight_integrations.stores.neo4j.reading import mental_models, read_in
+from hindsight_integrations.stores.refusals import (
+    check_exists,
+    check_new,
+    check_records,
+    check_unchanged,
+    unsupported,
+)
+from hindsight_integrations.stores.removal import histories_to_forget, text_left
+from hindsight_integrations.stores.times import TimeRow, time_rows, timestamp
 
 _STORED_IDS = """[coalesce(b.edition, 0),
     COLLECT { UNWIND $asked.documents AS id MATCH (d:Document {key: b.key + '|' + id})

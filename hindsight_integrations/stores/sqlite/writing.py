@@ -6,24 +6,27 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from hindsight_integrations.history import AuditEntry, Change
-from hindsight_integrations.models import Chunk, Document, Link, MentalModel, Source, utc_now
+from hindsight_integrations.models import (
+    Chunk,
+    Document,
+    Link,
+    MentalModel,
+    Source,
+    is_conclusion,
+    utc_now,
+)
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import ChangeSet, MemoryRecord, QueueCheckpoint
-from hindsight_integrations.stores.common import (
+from hindsight_integrations.stores.entities import mentioned_keys, names_of
+from hindsight_integrations.stores.lexemes import lexeme_counts
+from hindsight_integrations.stores.refusals import (
     check_exists,
     check_new,
     check_records,
     check_unchanged,
-    histories_to_forget,
-    is_conclusion,
-    lexeme_counts,
-    mentioned_keys,
-    micros,
-    micros_or_none,
-    text_left,
     unsupported,
 )
-from hindsight_integrations.stores.entities import names_of
+from hindsight_integrations.stores.removal import histories_to_forget, text_left
 from hindsight_integrations.stores.sqlite import vectors
 from hindsight_integrations.stores.sqlite.entities import SqliteEntities
 from hindsight_integrations.stores.sqlite.filters import DERIVED, add_derived
@@ -58,6 +61,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     source_row,
     upsert_sql,
 )
+from hindsight_integrations.stores.times import micros, micros_or_none
 
 _SUPPORTS = SOURCE_COLUMNS.split(", ").index("supports")
 
