@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from hindsight_integrations.stores.base import LexemeStats
+from hindsight_integrations.stores.base import LexemeStats, MemoryRecord
 
 POSTINGS_READ = 10_000
 """Postings that a term search reads, of the rarest lexemes first: about 8 ms in SQLite and 30 in
@@ -26,6 +26,11 @@ def lexeme_statistics(
     """Return statistics of a bank with this many valid memories and lexemes in them."""
     frequency = dict.fromkeys(lexemes, 0) | dict(counts)
     return LexemeStats(documents, length / documents if documents else 0.0, frequency)
+
+
+def valid_lexemes(records: Iterable[MemoryRecord]) -> list[tuple[str, ...]]:
+    """Return the lexemes of each memory that is not invalidated: only these are counted."""
+    return [record.lexemes for record in records if record.memory.invalidated_at is None]
 
 
 def lexeme_counts(memories: Iterable[Sequence[str]]) -> Counter[str]:
