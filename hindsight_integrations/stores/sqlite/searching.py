@@ -383,7 +383,7 @@ def _distance(row: Row) -> int:
 
 
 def _time_scans(tx: BankTransaction, window: TimeSpan, test: Sql) -> Iterator[Sql]:
-    """For each class of times, yield queries backward and forward from the window's middle.
+    """Yield queries backward and forward from the window's middle, for each class of times.
 
     They give (distance, id, ordinal, start, end, precision) in the order of the index, and are
     read only as far as needed.
