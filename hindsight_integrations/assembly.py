@@ -19,7 +19,7 @@ from hindsight_integrations.retain.guard import as_guards
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import EmbedderIdentity, GraphStore, VectorIndex
-from hindsight_integrations.stores.common import is_unfinished
+from hindsight_integrations.stores.importing import is_unfinished
 from hindsight_integrations.stores.index_lease import IndexLease
 from hindsight_integrations.stores.servers import embedded_in, open_stores
 

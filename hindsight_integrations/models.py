@@ -484,6 +484,11 @@ class Memory(Shown):
         }
 
 
+def is_conclusion(memory: Memory) -> bool:
+    """Return True if the memory cites other memories as its evidence."""
+    return any(source.memory_id is not None for source in memory.sources)
+
+
 @dataclass(frozen=True, slots=True)
 class Entity(Shown):
     """A person, place, organisation or thing, with its other names."""

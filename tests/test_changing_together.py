@@ -13,7 +13,7 @@ from hindsight_integrations import Hindsight, Settings
 from hindsight_integrations.errors import StoreError
 from hindsight_integrations.models import Entity, Memory
 from hindsight_integrations.retain.extraction import Fact, Passage
-from hindsight_integrations.stores import common
+from hindsight_integrations.stores import attempts
 from hindsight_integrations.stores.base import StoredBank
 from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.sqlite import SqliteGraph
@@ -146,7 +146,7 @@ def test_of_two_corrections_the_later_stands_and_both_are_in_the_history(
 def test_who_is_always_too_late_is_told_so_and_changes_nothing(
     mine: Hindsight, theirs: Hindsight, extractor: Interrupted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(common, "ATTEMPTS", 3)
+    monkeypatch.setattr(attempts, "ATTEMPTS", 3)
     turns: list[str] = []
 
     def relabel() -> None:

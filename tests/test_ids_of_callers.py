@@ -29,7 +29,7 @@ from hindsight_integrations.reflect.answer import read_citations
 from hindsight_integrations.reflect.context import labels
 from hindsight_integrations.sessions import ReflectionMemory, Session
 from hindsight_integrations.stores.base import CHANGE, MemoryFilter
-from hindsight_integrations.stores.common import UNFINISHED
+from hindsight_integrations.stores.importing import UNFINISHED
 
 from .engines import GRAPHS, on_graph
 from .observations.statements import START

@@ -17,7 +17,7 @@ from hindsight_integrations import Hindsight, Settings
 from hindsight_integrations.errors import StoreError
 from hindsight_integrations.models import Entity, Memory
 from hindsight_integrations.retain.extraction import Fact, Passage
-from hindsight_integrations.stores import common
+from hindsight_integrations.stores import attempts
 from hindsight_integrations.stores.base import (
     DOCUMENT,
     DOCUMENT_CHUNKS,
@@ -246,7 +246,7 @@ def test_one_who_is_always_too_late_is_told_so_and_stores_nothing(
         return other.retain("b", f"Heron{n} has left.", document_id="d", update_mode="append")
 
     write(0)
-    monkeypatch.setattr(common, "ATTEMPTS", 3)
+    monkeypatch.setattr(attempts, "ATTEMPTS", 3)
     with overtaken(tmp_path, (partial(write, n) for n in count(1))) as memory:
         with pytest.raises(StoreError, match="another writer"):
             memory.retain("b", "This is mine.", document_id="d", update_mode="append")

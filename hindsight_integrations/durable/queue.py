@@ -36,8 +36,8 @@ from hindsight_integrations.models import utc_now
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.private import PRIVATE, create_private
 from hindsight_integrations.retain.request import Submission
-from hindsight_integrations.stores.common import micros
 from hindsight_integrations.stores.sqlite.connection import BUSY_SECONDS, store_error
+from hindsight_integrations.stores.times import micros
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

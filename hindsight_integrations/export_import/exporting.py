@@ -22,7 +22,7 @@ from hindsight_integrations.export_import.bank_file import (
     batches,
     stored_counts,
 )
-from hindsight_integrations.models import Link, every_item
+from hindsight_integrations.models import Link, every_item, is_conclusion
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
     AUDIT,
@@ -39,7 +39,6 @@ from hindsight_integrations.stores.base import (
     GraphStore,
     StoredBank,
 )
-from hindsight_integrations.stores.common import is_conclusion
 from hindsight_integrations.stores.integrity import decoding_errors
 
 

@@ -38,7 +38,7 @@ from hindsight_integrations.stores.base import (
     MemoryRecord,
     StoredBank,
 )
-from hindsight_integrations.stores.common import UNFINISHED
+from hindsight_integrations.stores.importing import UNFINISHED
 
 Progress: TypeAlias = Callable[[int, int | None], None]
 """Called with the number of lines done, and with that of all lines once it is known."""

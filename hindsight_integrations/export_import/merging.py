@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from hindsight_integrations.acting import acting
-from hindsight_integrations.errors import ConflictError
+from hindsight_integrations.errors import ConflictError, StoreError
 from hindsight_integrations.export_import.bank_file import Evidence, Part, batches, parts_of
 from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
@@ -23,6 +23,7 @@ from hindsight_integrations.models import (
     Memory,
     MentalModel,
     Source,
+    is_conclusion,
     utc_now,
 )
 from hindsight_integrations.normalization import entity_norm
@@ -36,6 +37,7 @@ from hindsight_integrations.stores.base import (
     DUPLICATES,
     ENTITY,
     ENTITY_NAMED,
+    EVERYTHING,
     MEMORY,
     MENTAL_MODEL,
     ChangeSet,
@@ -43,7 +45,7 @@ from hindsight_integrations.stores.base import (
     MemoryRecord,
     StoredBank,
 )
-from hindsight_integrations.stores.common import is_conclusion
+from hindsight_integrations.stores.integrity import unreadable_error
 
 IMPORT = "import"
 """Action, in the audit, of adding a memory by a merge."""
@@ -212,8 +214,14 @@ class Merge:
         return [record for record in records if record.memory.id not in conclusions]
 
     def _with_evidence(self, evidence: Evidence) -> MemoryRecord:
-        """Return a conclusion that was set aside, its sources naming memories of the bank."""
-        record = self._without_evidence.pop(evidence.memory_id)
+        """Return a conclusion that was set aside, its sources naming memories of the bank.
+
+        Raises:
+            StoreError: the file has no such conclusion, or its evidence twice.
+        """
+        record = self._without_evidence.pop(evidence.memory_id, None)
+        if record is None:
+            raise _contradiction(f"it has evidence of {evidence.memory_id!r} without its statement")
         sources: dict[str | None, Source] = {}
         for source in evidence.sources:
             id = source.memory_id and self._memories.get(source.memory_id, source.memory_id)
@@ -251,8 +259,9 @@ class Merge:
     def _known_ids(self, records: Sequence[MemoryRecord]) -> list[str | None]:
         """Return the id that the bank has each memory under: its own, or that of an equal one."""
         bank_id, graph = self._bank.id, self._graph
-        stored = graph.read(bank_id, MEMORY, [record.memory.id for record in records])
+        stored = self._stored_ids([record.memory.id for record in records])
         equal_ids = graph.read(bank_id, DUPLICATES, list({r.fingerprint for r in records}))
+        # It lacks those that cannot be read, and those that another process has just deleted.
         equal = graph.read(
             bank_id, MEMORY, sorted({id for ids in equal_ids.values() for id in ids})
         )
@@ -262,13 +271,35 @@ class Merge:
             same = (
                 id
                 for id in equal_ids.get(record.fingerprint, ())
-                if _says_the_same(memory, equal[id])
+                if id in equal and _says_the_same(memory, equal[id])
             )
             known_ids.append(memory.id if memory.id in stored else next(same, None))
         return known_ids
 
+    def _stored_ids(self, ids: Sequence[str]) -> set[str]:
+        """Return those of the ids that the bank has.
+
+        Raises:
+            StoreCorruptError: the bank has one of them, and cannot read it.
+        """
+        bank_id, graph = self._bank.id, self._graph
+        stored = graph.filter_ids(bank_id, ids, EVERYTHING)
+        unread = stored - graph.read(bank_id, MEMORY, sorted(stored)).keys()
+        # Asked again, as another process may have deleted some before they were read.
+        if unread and (damaged := graph.filter_ids(bank_id, sorted(unread), EVERYTHING)):
+            raise unreadable_error(bank_id, min(damaged))
+        return stored - unread
+
     def _adopted(self, record: MemoryRecord) -> MemoryRecord:
-        """Return a memory with the bank's entities and times to live."""
+        """Return a memory with the bank's entities and times to live.
+
+        Raises:
+            StoreError: it mentions an entity that the file does not have.
+        """
+        if lacking := [id for id in record.entity_ids if id not in self._entities]:
+            raise _contradiction(
+                f"its memory {record.memory.id!r} mentions {lacking[0]!r}, an entity it lacks"
+            )
         entities = {each.id: each for each in map(self._entities.__getitem__, record.entity_ids)}
         names = tuple(each.name for each in entities.values())
         memory = replace(record.memory, entities=names)
@@ -299,6 +330,14 @@ class Merge:
         if given and self._audited is None:
             self._audited = set(self._graph.scan(self._bank.id, AUDIT))
         return [entry for entry in given if entry not in (self._audited or ())]
+
+
+def _contradiction(what: str) -> StoreError:
+    """Return the error for a file whose parts do not fit together."""
+    return StoreError(
+        f"the file contradicts itself: {what}. What comes before that was merged; export the bank "
+        "again, and merge the new file"
+    )
 
 
 def _says_the_same(new: Memory, old: Memory) -> bool:

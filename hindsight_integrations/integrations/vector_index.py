@@ -32,7 +32,7 @@ from hindsight_integrations.errors import (
     StoreUnavailableError,
 )
 from hindsight_integrations.stores.base import Vector
-from hindsight_integrations.stores.common import by_cosine
+from hindsight_integrations.stores.hits import by_cosine
 
 SPACE, NAME = "hindsight_space", "hindsight_name"
 """Metadata fields of a row: the space it belongs to, and its id there."""

@@ -189,7 +189,9 @@ class Banks:
             ConflictError: that bank has another version of a document of the file.
             InvalidInputError: the file cannot be read.
             StoreCorruptError: the file is truncated, altered or not an exported bank; the message
-                names the line.
+                names the line. Or, with `merge`, a memory of it that the bank has too cannot be
+                read there; the message names the memory.
+            StoreError: the parts of the file contradict each other.
             SchemaVersionError: a newer release wrote the file.
             EmbedderMismatchError: the vectors come from another embedder, and `reembed` is False or
                 `merge` is True.

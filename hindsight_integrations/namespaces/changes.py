@@ -15,7 +15,7 @@ from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.audit import ENTITY as ENTITY_KIND
 from hindsight_integrations.stores.audit import MEMORY as MEMORY_KIND
 from hindsight_integrations.stores.base import AUDIT, ENTITY, MEMORY, MENTIONS, MemoryFilter
-from hindsight_integrations.stores.common import every_memory
+from hindsight_integrations.stores.reads import every_memory
 
 INTERVAL = 1.0
 """Seconds between two checks for news: consolidation waits about as long after a retain."""

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from hindsight_integrations.errors import StoreError
 from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.stores.attempts import attempts
 from hindsight_integrations.stores.base import ChangeSet, OvertakenError, StoredBank
-from hindsight_integrations.stores.common import attempts
 
 T = TypeVar("T")
 

@@ -12,7 +12,8 @@ from hindsight_integrations.namespaces.forgetting import forget
 from hindsight_integrations.results import Forgotten
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import DOCUMENT, DOCUMENT_CHUNKS
-from hindsight_integrations.stores.common import after_document, document_cursor, read_one
+from hindsight_integrations.stores.cursors import after_document, document_cursor
+from hindsight_integrations.stores.reads import read_one
 
 
 class Documents:

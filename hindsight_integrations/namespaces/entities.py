@@ -32,7 +32,7 @@ from hindsight_integrations.stores.base import (
     MemoryFilter,
     StoredBank,
 )
-from hindsight_integrations.stores.common import every_memory, read_one
+from hindsight_integrations.stores.reads import every_memory, read_one
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from hindsight_integrations.stores.base import (
     GraphStore,
     StoredBank,
 )
-from hindsight_integrations.stores.common import SCAN_PAGE, every_memory
+from hindsight_integrations.stores.reads import SCAN_PAGE, every_memory
 
 
 def renewed(graph: GraphStore, bank: Bank, old: Memory, new: Memory) -> Memory:

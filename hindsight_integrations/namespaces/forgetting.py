@@ -33,7 +33,7 @@ from hindsight_integrations.stores.base import (
     MemoryFilter,
     StoredBank,
 )
-from hindsight_integrations.stores.common import every_memory
+from hindsight_integrations.stores.reads import every_memory
 
 
 def forget(

@@ -13,7 +13,7 @@ from itertools import chain
 
 from hindsight_integrations.errors import InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.history import Change
-from hindsight_integrations.models import Memory, utc_now
+from hindsight_integrations.models import Memory, is_conclusion, utc_now
 from hindsight_integrations.reflect.conclusions import rewrite_conclusions
 from hindsight_integrations.retain.caller_ids import changes_between
 from hindsight_integrations.retain.hidden import FORGET, WITH_DOCUMENT, changes_that_hid
@@ -25,8 +25,8 @@ from hindsight_integrations.stores.base import (
     GraphStore,
     StoredBank,
 )
-from hindsight_integrations.stores.common import is_conclusion, read_one
 from hindsight_integrations.stores.integrity import unreadable_error
+from hindsight_integrations.stores.reads import read_one
 from hindsight_integrations.validation import shown
 
 

@@ -12,8 +12,16 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import GuardError, InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.history import Change
-from hindsight_integrations.models import Memory, MemoryType, Page, TimeSpan, as_datetime, utc_now
+from hindsight_integrations.models import (
+    Memory,
+    MemoryType,
+    Page,
+    TimeSpan,
+    is_conclusion,
+    utc_now,
+)
 from hindsight_integrations.namespaces.concurrency import change
+from hindsight_integrations.namespaces.correction import Correction
 from hindsight_integrations.namespaces.expiry import renewed
 from hindsight_integrations.namespaces.grace import restored
 from hindsight_integrations.namespaces.selection import SELECTION, SelectionOptions, selection
@@ -34,9 +42,8 @@ from hindsight_integrations.stores.base import (
     MemoryRecord,
     StoredBank,
 )
-from hindsight_integrations.stores.common import is_conclusion, read_one
 from hindsight_integrations.stores.integrity import unreadable_error
-from hindsight_integrations.timespan import with_offset
+from hindsight_integrations.stores.reads import read_one
 
 
 class Memories:
@@ -161,47 +168,31 @@ class Memories:
             BankNotFoundError, MemoryNotFoundError: there is no such bank, or memory.
             GuardError: `before_retain` refused it.
         """
-        zone = self._runtime.settings.zone
-        if text is not None:
-            text = validation.content(text, self._runtime.settings.max_content_chars)
-        kind = None if type is None else validation.memory_type(type)
-        labels = None if tags is None else validation.tags(tags)
-        details = None if metadata is None else validation.metadata(metadata)
-        sure = confidence if confidence is UNCHANGED else validation.confidence(confidence)
-        times = None if occurred is None else validation.spans("occurred", occurred, zone)
-        said_at = validation.timestamp("mentioned_at", mentioned_at, zone)
-        is_nobody = speaker is None or (isinstance(speaker, str) and not speaker)
-        who = None if is_nobody else validation.label("speaker", speaker)
-        ends_at = expires_at
-        if ends_at is not UNCHANGED and ends_at is not None:
-            ends_at = as_datetime(validation.timestamp("expires_at", ends_at, zone))
-        pin = None if pinned is None else validation.flag("pinned", pinned)
-        mentioned = None if entities is None else validation.entities(entities)
+        correction = Correction.checked(
+            self._runtime.settings,
+            text=text,
+            type=type,
+            tags=tags,
+            metadata=metadata,
+            confidence=confidence,
+            occurred=occurred,
+            mentioned_at=mentioned_at,
+            entities=entities,
+            speaker=speaker,
+            expires_at=expires_at,
+            pinned=pinned,
+        )
 
         def corrected(old: Memory) -> Memory:
-            is_pinned = old.pinned if pin is None else pin
-            if is_pinned and ends_at is not UNCHANGED and ends_at is not None:
-                raise InvalidInputError(
-                    "a pinned memory never expires; give either pinned or expires_at, or "
-                    "pinned=False to unpin it"
-                )
-            new = replace(
-                old,
-                text=old.text if text is None else text,
-                kind=None if text is not None and old.is_context else old.kind,
-                type=kind or old.type,
-                tags=old.tags if labels is None else labels,
-                metadata=old.metadata if details is None else details,
-                confidence=old.confidence if sure is UNCHANGED else sure,
-                mentioned_at=old.mentioned_at if said_at is None else with_offset(said_at),
-                speaker=old.speaker if speaker is None else who,
-                expires_at=old.expires_at if ends_at is UNCHANGED else ends_at,
-                pinned=is_pinned,
-            )
-            return self._admitted(new) if text is not None or details is not None else new
+            new = correction.applied_to(old)
+            return self._admitted(new) if correction.brings_content else new
 
-        own_zone = None if said_at is None else said_at.tzinfo
-        reindexed = partial(correct, occurred=times, entities=mentioned, zone=own_zone)
+        reindexed = partial(
+            correct,
+            occurred=correction.occurred,
+            entities=correction.entities,
+            zone=correction.zone,
+        )
         return self._change(bank_id, memory_id, corrected, "update", reason, reindexed)
 
     def _admitted(self, memory: Memory) -> Memory:

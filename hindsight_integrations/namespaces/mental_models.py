@@ -29,7 +29,7 @@ from hindsight_integrations.stores.base import (
     ChangeSet,
     StoredBank,
 )
-from hindsight_integrations.stores.common import read_one
+from hindsight_integrations.stores.reads import read_one
 
 MAX_TEXT = 20_000
 """Longest text of a mental model, in characters."""

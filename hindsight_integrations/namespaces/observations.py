@@ -12,7 +12,15 @@ from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.conclusions import Observation, Quotation
 from hindsight_integrations.errors import InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.history import Change
-from hindsight_integrations.models import Memory, MemoryType, ObservationKind, Page, Source, utc_now
+from hindsight_integrations.models import (
+    Memory,
+    MemoryType,
+    ObservationKind,
+    Page,
+    Source,
+    is_conclusion,
+    utc_now,
+)
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.normalization import new_id, text_fingerprint
 from hindsight_integrations.recall.request import recall_request
@@ -35,7 +43,7 @@ from hindsight_integrations.stores.base import (
     StoredBank,
     TagsMatch,
 )
-from hindsight_integrations.stores.common import is_conclusion, read_one
+from hindsight_integrations.stores.reads import read_one
 
 
 @dataclass(frozen=True, slots=True)

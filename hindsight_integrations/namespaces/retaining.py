@@ -10,7 +10,7 @@ import numpy as np
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import ConflictError, InvalidInputError
-from hindsight_integrations.models import Memory, utc_now
+from hindsight_integrations.models import Memory, is_conclusion, utc_now
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.nlp.embeddings import checked_vector
 from hindsight_integrations.reflect.conclusions import rewrite_conclusions
@@ -37,7 +37,6 @@ from hindsight_integrations.stores.base import (
     StoredBank,
     Vector,
 )
-from hindsight_integrations.stores.common import is_conclusion
 
 GivenVector: TypeAlias = Vector | Sequence[float] | None
 """A vector that the caller made for a memory; None to have it made from the text."""

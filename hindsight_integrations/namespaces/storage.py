@@ -34,7 +34,7 @@ from hindsight_integrations.stores.base import (
     MemoryFilter,
     QueueCheckpoint,
 )
-from hindsight_integrations.stores.common import read_one
+from hindsight_integrations.stores.reads import read_one
 
 
 @dataclass(frozen=True, slots=True)

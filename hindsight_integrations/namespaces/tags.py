@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import NotFoundError
 from hindsight_integrations.history import Change
-from hindsight_integrations.models import utc_now
+from hindsight_integrations.models import MentalModel, is_conclusion, utc_now
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.retain.caller_ids import changes_between
 from hindsight_integrations.runtime import Runtime
@@ -20,9 +21,10 @@ from hindsight_integrations.stores.base import (
     RECORD,
     ChangeSet,
     MemoryFilter,
+    MemoryRecord,
     StoredBank,
 )
-from hindsight_integrations.stores.common import every_memory, is_conclusion
+from hindsight_integrations.stores.reads import every_memory
 
 Edited = tuple[str, ...]
 """The tags of a memory or mental model, after an edit."""
@@ -93,35 +95,24 @@ class Tags:
         def make(bank: StoredBank) -> tuple[ChangeSet, int]:
             now = utc_now()
             tagged = every_memory(graph, bank_id, replace(EVERYTHING, tags=(tag,)))
-            old = graph.read(bank_id, RECORD, [memory.id for memory in tagged]).values()
-            new = [
-                replace(
-                    record,
-                    memory=replace(record.memory, tags=edited(record.memory.tags), updated_at=now),
-                )
-                for record in old
-            ]
+            records = graph.read(bank_id, RECORD, [memory.id for memory in tagged]).values()
             models = [model for model in graph.scan(bank_id, MENTAL_MODEL) if tag in model.tags]
-            if not new and not models:
+            if not records and not models:
                 raise NotFoundError(
                     f"nothing in bank {bank_id!r} has the tag {tag!r}; see tags.list({bank_id!r})"
                 )
-            history = [
-                entry
-                for before, after in zip(old, new, strict=True)
-                for entry in changes_between(before.memory, after.memory, action, now, reason)
-            ]
-            history += [
-                Change(
-                    model.id, action, "tags", ", ".join(model.tags),
-                    ", ".join(edited(model.tags)), now, reason, of_model=True,
-                )
-                for model in models
-            ]  # fmt: skip
+            new = [_retagged(record, edited(record.memory.tags), now) for record in records]
             changes = ChangeSet(
                 bank_id,
                 replaced=tuple(new),
-                history=tuple(history),
+                history=(
+                    *(
+                        entry
+                        for old, edit in zip(records, new, strict=True)
+                        for entry in changes_between(old.memory, edit.memory, action, now, reason)
+                    ),
+                    *(_change_of(m, edited(m.tags), action, now, reason) for m in models),
+                ),
                 mental_models=tuple(replace(m, tags=edited(m.tags)) for m in models),
                 mark_consolidated=tuple(r.memory.id for r in new if is_conclusion(r.memory)),
             )
@@ -134,3 +125,15 @@ class Tags:
     alist = async_variant(list)
     arename = async_variant(rename)
     aremove = async_variant(remove)
+
+
+def _retagged(record: MemoryRecord, tags: Edited, now: datetime) -> MemoryRecord:
+    return replace(record, memory=replace(record.memory, tags=tags, updated_at=now))
+
+
+def _change_of(
+    model: MentalModel, tags: Edited, action: str, now: datetime, reason: str | None
+) -> Change:
+    """Return the history entry of a mental model that gets these tags."""
+    old, new = ", ".join(model.tags), ", ".join(tags)
+    return Change(model.id, action, "tags", old, new, now, reason, of_model=True)

@@ -15,7 +15,7 @@ from functools import cached_property
 from threading import Lock
 
 from hindsight_integrations.stores.base import GraphStore, Neighbour, Place, StoredBank
-from hindsight_integrations.stores.common import (
+from hindsight_integrations.stores.neighbours import (
     DocumentPosition,
     document_positions,
     in_documents,

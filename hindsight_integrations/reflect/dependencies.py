@@ -14,6 +14,7 @@ from hindsight_integrations.models import (
     MemoryType,
     ModelUsage,
     ObservationKind,
+    is_conclusion,
     utc_now,
 )
 from hindsight_integrations.nlp.text_encoder import TextEncoder
@@ -25,7 +26,6 @@ from hindsight_integrations.stores.base import (
     Vector,
     VectorIndex,
 )
-from hindsight_integrations.stores.common import is_conclusion
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ from hindsight_integrations.stores.base import (
     MemoryRecord,
     StoredBank,
 )
-from hindsight_integrations.stores.common import every_memory
+from hindsight_integrations.stores.reads import every_memory
 
 MOST_EVIDENCE = 24
 SHOWN = 2

@@ -44,7 +44,7 @@ from hindsight_integrations.reflect.topics import statements
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.retain.speakers import is_agent
 from hindsight_integrations.stores.base import ENTITY_NAMED, GraphStore, MemoryFilter, StoredBank
-from hindsight_integrations.stores.common import every_memory, read_one
+from hindsight_integrations.stores.reads import every_memory, read_one
 
 PROFILE_TOKENS = 512
 """Token budget of a profile's text that names none: about thirty lines."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hindsight_integrations.conclusions import Trend, evidence_times
-from hindsight_integrations.models import Arm, Memory, MemoryType, MentalModel
+from hindsight_integrations.models import Arm, Memory, MemoryType, MentalModel, is_conclusion
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.tokens import line_cost
 from hindsight_integrations.recall.base import Budget
@@ -35,7 +35,6 @@ from hindsight_integrations.stores.base import (
     MemoryFilter,
     StoredBank,
 )
-from hindsight_integrations.stores.common import is_conclusion
 
 log = logging.getLogger("hindsight_integrations")
 

@@ -13,11 +13,10 @@ from datetime import datetime
 import numpy as np
 
 from hindsight_integrations.history import Change
-from hindsight_integrations.models import Expiry, Memory, Source
+from hindsight_integrations.models import Expiry, Memory, Source, is_conclusion
 from hindsight_integrations.results import Skipped, SkipReason
 from hindsight_integrations.retain import deduplication
 from hindsight_integrations.stores.base import HISTORY, RECORD, GraphStore, MemoryRecord
-from hindsight_integrations.stores.common import is_conclusion
 
 REPLACE = "replace"
 """The action, in a memory's history, of retaining its id again."""

@@ -7,11 +7,10 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hindsight_integrations.models import Memory, Source
+from hindsight_integrations.models import Memory, Source, is_conclusion
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.normalization import entity_norm, text_fingerprint
 from hindsight_integrations.stores.base import MEMORY, GraphStore, MemoryRecord
-from hindsight_integrations.stores.common import is_conclusion
 
 _FILLERS = word_sets("text")["fillers"]
 _CONTRACTIONS = (("n't", " not"), ("'re", " are"), ("'m", " am"), ("'ll", " will"), ("'ve", ""))

@@ -46,7 +46,8 @@ from hindsight_integrations.stores.base import (
     MemoryFilter,
     VectorIndex,
 )
-from hindsight_integrations.stores.common import check_records, read_one
+from hindsight_integrations.stores.reads import read_one
+from hindsight_integrations.stores.refusals import check_records
 
 T = TypeVar("T")
 

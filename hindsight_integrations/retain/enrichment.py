@@ -18,7 +18,7 @@ from hindsight_integrations.nlp.bm25 import lexemes, signs, words_of
 from hindsight_integrations.nlp.text_encoder import EncodedText
 from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.stores.base import DOCUMENT_CHUNKS, GraphStore, MemoryRecord
-from hindsight_integrations.stores.common import read_one
+from hindsight_integrations.stores.reads import read_one
 
 SHORT_REPLY_WORDS = 12
 """A reply of fewer words says little without the question it answers."""

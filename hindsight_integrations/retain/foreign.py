@@ -19,7 +19,7 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import MetadataValue
 from hindsight_integrations.retain.request import Item, Submission
 from hindsight_integrations.stores.base import DOCUMENT, SAME_DOCUMENTS, GraphStore
-from hindsight_integrations.stores.common import read_one
+from hindsight_integrations.stores.reads import read_one
 
 _FILE_FIELDS = ("file_path", "file_name", "filename", "source")
 """Metadata fields in which loaders note a document's file."""

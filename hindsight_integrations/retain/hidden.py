@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hindsight_integrations.history import Change
 from hindsight_integrations.models import Memory
 from hindsight_integrations.stores.base import HISTORY, GraphStore, MemoryFilter
-from hindsight_integrations.stores.common import every_memory
+from hindsight_integrations.stores.reads import every_memory
 
 FORGET, RESTORE = "forget", "restore"
 """Actions of the history of a memory that was hidden, and of one that was restored."""

@@ -60,6 +60,7 @@ from hindsight_integrations.retain.guard import guarded_submissions
 from hindsight_integrations.retain.replay import as_continuation
 from hindsight_integrations.retain.request import Item, Submission, digest, text_submission
 from hindsight_integrations.retain.speakers import is_agent
+from hindsight_integrations.stores.attempts import attempts
 from hindsight_integrations.stores.base import (
     DUPLICATES,
     ChangeSet,
@@ -71,8 +72,8 @@ from hindsight_integrations.stores.base import (
     StoredBank,
     Vector,
 )
-from hindsight_integrations.stores.common import attempts, every_memory
 from hindsight_integrations.stores.deadline import limited
+from hindsight_integrations.stores.reads import every_memory
 
 _MOST_NEAR_IN_TIME = 200
 """Most stored memories considered for temporal links."""

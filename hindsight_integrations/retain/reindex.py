@@ -24,6 +24,7 @@ from hindsight_integrations.retain.enrichment import (
 from hindsight_integrations.retain.entity_resolution import Resolver
 from hindsight_integrations.retain.extraction import Mention, Passage
 from hindsight_integrations.retain.mentions import candidate_names
+from hindsight_integrations.stores.attempts import attempts
 from hindsight_integrations.stores.base import (
     CHUNK,
     CONCLUSIONS_CITING,
@@ -46,14 +47,10 @@ from hindsight_integrations.stores.base import (
     StoredBank,
     UnstagedError,
 )
-from hindsight_integrations.stores.common import (
-    SCAN_PAGE,
-    attempts,
-    every_memory,
-)
 from hindsight_integrations.stores.integrity import (
     unreadable_error,
 )
+from hindsight_integrations.stores.reads import SCAN_PAGE, every_memory
 from hindsight_integrations.timespan import where_said
 
 _MOST_MENTIONS = 1000

@@ -10,7 +10,7 @@ from datetime import timedelta
 from hindsight_integrations.errors import ConflictError
 from hindsight_integrations.models import utc_now
 from hindsight_integrations.stores.base import CHECKPOINT, GraphStore, QueueCheckpoint
-from hindsight_integrations.stores.common import read_one
+from hindsight_integrations.stores.reads import read_one
 
 DONE = 2**31 - 1
 """Number of the last part of a call: the call is complete."""

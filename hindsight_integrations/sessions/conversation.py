@@ -17,7 +17,7 @@ from hindsight_integrations.errors import BankNotFoundError, StoreCorruptError
 from hindsight_integrations.models import Chunk, Document, RecordPart, utc_now
 from hindsight_integrations.namespaces.storage import Storage
 from hindsight_integrations.retain.request import digest
-from hindsight_integrations.stores.common import micros
+from hindsight_integrations.stores.times import micros
 
 log = logging.getLogger("hindsight_integrations")
 

@@ -21,7 +21,6 @@ from hindsight_integrations.stores.base import (
 MEMORY, DOCUMENT, ENTITY, MODEL = "memory", "document", "entity", "mental model"
 """Kinds of audited objects."""
 
-
 REASONED = frozenset(("update", "invalidate", "restore", "delete"))
 """Actions whose reasons are given by users. Reasons of rewritten conclusions may quote memories, so
 they are not audited."""
@@ -63,9 +62,8 @@ def _writings(changes: ChangeSet) -> Iterator[AuditEntry]:
     model_ids_with_history = {change.memory_id for change in changes.history if change.of_model}
     removes = changes.remove_memories or changes.remove_documents
     for model in changes.mental_models:
-        if (
-            model.id not in model_ids_with_history
-        ):  # a text that quoted what is removed was composed again
+        if model.id not in model_ids_with_history:
+            # One stored along with a removal was composed again: it quoted what is removed.
             yield _entry(changes, "rewrite" if removes else "create", MODEL, model.id)
 
 

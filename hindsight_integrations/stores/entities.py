@@ -20,8 +20,9 @@ from hindsight_integrations.stores.base import (
     EntityNames,
     EntityRemoval,
     EntitySplit,
+    MemoryRecord,
 )
-from hindsight_integrations.stores.common import spellings
+from hindsight_integrations.stores.names import spellings
 
 K = TypeVar("K")
 
@@ -277,3 +278,17 @@ def _plan(
             f"bank {changes.bank_id!r} has no entity {min(missing)!r}; add it to the change set"
         )
     return plan
+
+
+def mentioned_keys(record: MemoryRecord, entity_keys: Mapping[str, K]) -> list[K]:
+    """Return the keys of the entities that a memory mentions, each once, in order.
+
+    Raises:
+        InvalidInputError: it does not give an id for each of its entities' names.
+    """
+    if len(record.entity_ids) != len(record.memory.entities):
+        raise InvalidInputError(
+            f"memory {record.memory.id!r} has {len(record.memory.entities)} entity names "
+            f"but {len(record.entity_ids)} entity ids; give one id per name"
+        )
+    return list(dict.fromkeys(entity_keys[id] for id in record.entity_ids))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -93,3 +93,9 @@ class Neighbour(NamedTuple):
     memory_id: str
     neighbour_id: str
     offset: int
+
+
+def by_cosine(hits: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return (id, cosine) by cosine, ties by id; rounding takes some cosines out of -1 to 1."""
+    within = ((id, min(1.0, max(-1.0, cosine))) for id, cosine in hits)
+    return sorted(within, key=lambda hit: (-hit[1], hit[0]))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -12,8 +13,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from hindsight_integrations.errors import HindsightError, StoreCorruptError
 from hindsight_integrations.models import Disposition, Memory
 from hindsight_integrations.nlp.late_interaction import is_whole
-from hindsight_integrations.stores.base import Vector
-from hindsight_integrations.stores.common import vector_of
+from hindsight_integrations.stores.base import StoreFault, Vector
+from hindsight_integrations.stores.encoding import vector_of
 
 T = TypeVar("T")
 
@@ -195,3 +196,14 @@ def checked_memory(memory: Memory) -> Memory:
     ):
         raise ValueError(f"its confidence is {confidence!r}")
     return memory
+
+
+def merge_faults(faults: Iterable[StoreFault]) -> list[StoreFault]:
+    """Return the faults with those of one kind added up."""
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for fault in faults:
+        counts[fault.table, fault.problem, fault.repaired] += fault.count
+    return [
+        StoreFault(table, problem, count, repaired)
+        for (table, problem, repaired), count in counts.items()
+    ]

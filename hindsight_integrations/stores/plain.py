@@ -31,10 +31,22 @@ from hindsight_integrations.models import (
 )
 from hindsight_integrations.nlp.bm25 import idf
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.stores import base, common, predicate
+from hindsight_integrations.stores import base, predicate
 from hindsight_integrations.stores.audit import MEMORY, MODEL
 from hindsight_integrations.stores.base import Kind, MemoryFilter, MemoryRecord, StoredBank
+from hindsight_integrations.stores.cursors import (
+    after_entity,
+    after_memory,
+    entity_cursor,
+    memory_cursor,
+)
 from hindsight_integrations.stores.entities import names_of
+from hindsight_integrations.stores.lexemes import lexeme_counts, lexeme_statistics
+from hindsight_integrations.stores.names import grams_of, most_similar, names_sharing, spellings
+from hindsight_integrations.stores.neighbours import document_positions, in_documents, neighbours_in
+from hindsight_integrations.stores.reads import in_order, reader_of
+from hindsight_integrations.stores.removal import histories_to_forget
+from hindsight_integrations.stores.times import micros, timestamp
 from hindsight_integrations.timespan import as_utc
 
 T = TypeVar("T")
@@ -135,9 +147,9 @@ class PlainBank:
             return [c.old for c in own if c.field == name and c.old is not None]
 
         given = [id for id in leaving if not self.memories[id].memory.derived]
-        memories, models = common.histories_to_forget(
+        memories, models = histories_to_forget(
             *(leaving, given, self.models.values()),
-            citing=lambda ids: common.in_order(ids, self.citing()),
+            citing=lambda ids: in_order(ids, self.citing()),
             cited_once=cited_once,
         )
         self.history = [
@@ -155,28 +167,28 @@ class PlainBank:
 
     def read(self, kind: Kind[T], keys: Sequence[str]) -> dict[str, T]:
         """Return the value of each key that has one, in the order asked for."""
-        reader = common.reader_of(_READERS, kind)
-        wanted = list(common.spellings(keys) if kind == base.ENTITY_NAMED else dict.fromkeys(keys))
-        return common.in_order(wanted, reader(self))
+        reader = reader_of(_READERS, kind)
+        wanted = list(spellings(keys) if kind == base.ENTITY_NAMED else dict.fromkeys(keys))
+        return in_order(wanted, reader(self))
 
     def scan(self, kind: Kind[T]) -> Iterator[T]:
         """Iterate over all values of a kind, in the order that it states."""
-        return iter(common.reader_of(_SCANNERS, kind)(self))
+        return iter(reader_of(_SCANNERS, kind)(self))
 
     def list_memories(
         self, filter: MemoryFilter, *, limit: int, cursor: str | None = None
     ) -> Page[Memory]:
         """Return a page of memories in storing order."""
-        after, passing = common.after_memory(cursor), self.passing(filter)
+        after, passing = after_memory(cursor), self.passing(filter)
         rest = [id for id in passing if self.numbers[id] > after]
         shown = rest[: max(limit, 0)]
         last = self.numbers[shown[-1]] if len(rest) > len(shown) > 0 else None
         items = [_memory_of(self, passing[id]) for id in shown]
-        return Page(items, len(passing), None if last is None else common.memory_cursor(last))
+        return Page(items, len(passing), None if last is None else memory_cursor(last))
 
     def list_entities(self, *, limit: int, cursor: str | None = None) -> Page[Entity]:
         """Return a page of entities, most mentioned first."""
-        count, last_id = common.after_entity(cursor)
+        count, last_id = after_entity(cursor)
         entities = sorted(_entities_of(self).values(), key=lambda each: -each.mention_count)
         rest = [
             each
@@ -185,7 +197,7 @@ class PlainBank:
         ]
         shown = rest[: max(limit, 0)]
         last = shown[-1] if len(rest) > len(shown) > 0 else None
-        more = None if last is None else common.entity_cursor(last.mention_count, last.id)
+        more = None if last is None else entity_cursor(last.mention_count, last.id)
         return Page(shown, len(entities), more)
 
     def similar_entities(self, names: Sequence[str], limit: int) -> dict[str, list[Entity]]:
@@ -193,12 +205,12 @@ class PlainBank:
         return {name: self._similar(entity_norm(name), limit) for name in names}
 
     def _similar(self, norm: str, limit: int) -> list[Entity]:
-        sharing: dict[str, list[tuple[str, str]]] = {gram: [] for gram in common.grams_of(norm)}
+        sharing: dict[str, list[tuple[str, str]]] = {gram: [] for gram in grams_of(norm)}
         for other, id in self.owners().items():
-            for gram in sharing.keys() & set(common.grams_of(other)):
+            for gram in sharing.keys() & set(grams_of(other)):
                 sharing[gram].append((id, other))
-        ids = common.most_similar(norm, common.names_sharing(norm, sharing), limit)
-        return list(common.in_order(ids, _entities_of(self)).values())
+        ids = most_similar(norm, names_sharing(norm, sharing), limit)
+        return list(in_order(ids, _entities_of(self)).values())
 
     def mentioned_together(
         self, entity_ids: Sequence[str], among: Sequence[str]
@@ -250,12 +262,12 @@ class PlainBank:
     def lexeme_stats(self, lexemes: Sequence[str]) -> base.LexemeStats:
         """Return statistics over the valid memories."""
         valid = [m.lexemes for m in self.memories.values() if m.memory.invalidated_at is None]
-        counts = common.in_order(lexemes, common.lexeme_counts(valid))
-        return common.lexeme_statistics(len(valid), sum(map(len, valid)), lexemes, counts)
+        counts = in_order(lexemes, lexeme_counts(valid))
+        return lexeme_statistics(len(valid), sum(map(len, valid)), lexemes, counts)
 
     def time_search(self, window: TimeSpan, filter: MemoryFilter, limit: int) -> list[base.TimeHit]:
         """Return memories with a time that overlaps the window, nearest to its middle first."""
-        middle = common.micros(window.start) + common.micros(window.end)
+        middle = micros(window.start) + micros(window.end)
         nearest = []
         for id, record in self.passing(filter).items():
             rows = predicate.times_in(record.memory, window)
@@ -264,7 +276,7 @@ class PlainBank:
                 nearest.append((abs(row.middle - middle), id, row))
         hits = []
         for _, id, row in sorted(nearest)[: max(limit, 0)]:
-            start, end = common.timestamp(row.start), common.timestamp(row.end)
+            start, end = timestamp(row.start), timestamp(row.end)
             kind = base.TimeKind.OCCURRED if row.ordinal else base.TimeKind.MENTIONED
             hits.append(base.TimeHit(id, TimeSpan(start, end, row.precision), kind))
         return hits
@@ -338,8 +350,8 @@ class PlainBank:
         self, ids: Sequence[str], distance: int, filter: MemoryFilter
     ) -> list[base.Neighbour]:
         """Return memories up to `distance` positions from each, by first source."""
-        documents = common.in_documents(self.places(-1, len(self.memories)))
-        found = common.neighbours_in(common.document_positions(documents), ids, distance)
+        documents = in_documents(self.places(-1, len(self.memories)))
+        found = neighbours_in(document_positions(documents), ids, distance)
         passing = self.passing(filter)
         return [each for each in found if each.neighbour_id in passing]
 

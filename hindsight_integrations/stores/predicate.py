@@ -12,7 +12,6 @@ from typing import Any
 
 from hindsight_integrations.models import Memory, MetadataValue
 from hindsight_integrations.stores.base import MemoryFilter, MemoryRecord
-from hindsight_integrations.stores.common import TimeRow, micros, time_rows
 from hindsight_integrations.stores.conditions import (
     MENTIONED_AT,
     AllOf,
@@ -22,6 +21,7 @@ from hindsight_integrations.stores.conditions import (
     Test,
     mention_ranges,
 )
+from hindsight_integrations.stores.times import TimeRow, micros, time_rows
 from hindsight_integrations.timespan import TimeSpan
 
 _TESTS: Mapping[str, Callable[[Any, Any], bool]] = {

@@ -19,7 +19,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.models import Memory, MemoryType, Page, utc_now
 from hindsight_integrations.rendering import as_json
 from hindsight_integrations.stores.base import CHUNK, CONCLUSIONS_CITING, EVERYTHING, MEMORY
-from hindsight_integrations.stores.common import read_one
+from hindsight_integrations.stores.reads import read_one
 from hindsight_integrations.viewer.notices import Notice
 from hindsight_integrations.viewer.pages import (
     PER_PAGE,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,12 +16,16 @@ from hindsight_integrations import (
     ConflictError,
     EmbedderMismatchError,
     Hindsight,
+    StoreCorruptError,
+    StoreError,
     acting_as,
 )
+from hindsight_integrations.stores.base import DUPLICATES, Kind
 from tests.embedders import Letters
 from tests.stores.neo4j_server import Address, empty_neo4j, neo4j_address
 
 from .banks import RESTING, everything, export, import_
+from .test_damaged_files import signed
 
 __all__ = ["empty_neo4j", "neo4j_address"]
 
@@ -141,3 +149,86 @@ def test_what_cannot_be_merged_is_refused_whole(memory: Hindsight, tmp_path: Pat
         other.banks.create("home")
         with pytest.raises(EmbedderMismatchError, match="merge its file"):
             import_(other, path, "home", merge=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("entity", "mentions 'e-.*', an entity it lacks"), ("evidence", "without its statement")],
+)
+def test_a_file_whose_parts_do_not_fit_together_is_named_by_a_merge(
+    memory: Hindsight, whole: Path, tmp_path: Path, kind: str, said: str
+) -> None:
+    lines = whole.read_bytes().splitlines()[:-1]
+    some = [line for line in lines if line.startswith(b'{"%s"' % kind.encode())]
+    forged = {
+        "entity": [line for line in lines if line not in some],
+        "evidence": [*lines, some[0]],
+    }
+    (tmp_path / "forged").write_bytes(signed(forged[kind]))
+    memory.banks.create("there")
+    with pytest.raises(StoreError, match=said):
+        import_(memory, tmp_path / "forged", "there", merge=True)
+
+
+def lighthouse(folder: Path, text: str) -> None:
+    """Write over the text of the bank's memory of a lighthouse, behind the store's back."""
+    with closing(sqlite3.connect(folder / "memory.sqlite3")) as database, database:
+        changed = database.execute(
+            "UPDATE contents SET text = CAST(? AS TEXT) WHERE text LIKE '%lighthouse%'",
+            (text.encode("latin-1"),),
+        )
+        assert changed.rowcount == 1
+
+
+@pytest.mark.local
+def test_a_memory_that_cannot_be_read_is_named_by_a_merge_if_the_file_has_it_too(
+    tmp_path: Path,
+) -> None:
+    folder, path = tmp_path / "memory", tmp_path / "bank.jsonl"
+    with Hindsight(folder, settings=RESTING) as memory:
+        (id,) = memory.retain("home", "The lighthouse is white.").ids
+        export(memory, "home", path)
+    lighthouse(folder, "a lighthouse, \xe9")
+    with Hindsight(folder, settings=RESTING) as memory:
+        with pytest.raises(StoreCorruptError, match=f"{id}.*doctor.*forget it"):
+            import_(memory, path, "home", merge=True)
+        memory.forget("home", id)
+        import_(memory, path, "home", merge=True)
+        assert memory.memories.get("home", id).text == "The lighthouse is white."
+
+
+@pytest.mark.local
+def test_a_memory_that_cannot_be_read_takes_in_no_other_of_the_same_words(tmp_path: Path) -> None:
+    folder, path = tmp_path / "memory", tmp_path / "bank.jsonl"
+    with Hindsight(folder, settings=RESTING) as memory:
+        memory.retain("home", "The lighthouse is white.", document_id="a")
+        (other,) = memory.retain("away", "The lighthouse is white.", document_id="b").ids
+        export(memory, "away", path)
+        memory.banks.delete("away")
+    lighthouse(folder, "a lighthouse, \xe9")
+    with Hindsight(folder, settings=RESTING) as memory:
+        assert import_(memory, path, "home", merge=True).known == 0
+        assert memory.memories.get("home", other).text == "The lighthouse is white."
+
+
+def test_a_memory_forgotten_while_a_file_is_merged_takes_in_none_of_it(
+    memory: Hindsight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process forgets it between the reading of its fingerprint and of itself."""
+    path = tmp_path / "bank.jsonl"
+    (gone,) = memory.retain("home", "The lighthouse is white.", document_id="a").ids
+    (other,) = memory.retain("away", "The lighthouse is white.", document_id="b").ids
+    export(memory, "away", path)
+    graph = memory.runtime.graph
+    read = graph.read
+
+    def forgotten_meanwhile(bank_id: str, kind: Kind[Any], keys: Sequence[str]) -> dict[str, Any]:
+        found = read(bank_id, kind, keys)
+        if kind is DUPLICATES and gone in {id for ids in found.values() for id in ids}:
+            memory.forget("home", gone)
+        return found
+
+    monkeypatch.setattr(graph, "read", forgotten_meanwhile)
+    assert import_(memory, path, "home", merge=True).known == 0
+    monkeypatch.undo()
+    assert [each.id for each in memory.memories.list("home").items] == [other]

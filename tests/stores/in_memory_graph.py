@@ -29,8 +29,9 @@ from hindsight_integrations.models import (
     Memory,
     Page,
     Source,
+    is_conclusion,
 )
-from hindsight_integrations.stores import base, common
+from hindsight_integrations.stores import base
 from hindsight_integrations.stores.audit import audit_of
 from hindsight_integrations.stores.base import (
     ChangeSet,
@@ -43,8 +44,22 @@ from hindsight_integrations.stores.base import (
     StoredBank,
     VectorOperation,
 )
-from hindsight_integrations.stores.entities import EntityWriter, names_of
+from hindsight_integrations.stores.encoding import metadata_text, vector_bytes
+from hindsight_integrations.stores.entities import EntityWriter, mentioned_keys, names_of
 from hindsight_integrations.stores.plain import PlainBank
+from hindsight_integrations.stores.reads import in_order
+from hindsight_integrations.stores.refusals import (
+    bank_exists,
+    check_exists,
+    check_new,
+    check_records,
+    check_unchanged,
+    no_bank,
+    no_staged_vector,
+    storable,
+    unsupported,
+)
+from hindsight_integrations.stores.removal import text_left
 from hindsight_integrations.timespan import TimeSpan
 
 T = TypeVar("T")
@@ -71,7 +86,7 @@ class State:
 
     def bank(self, bank_id: str) -> BankData:
         if bank_id not in self.banks:
-            raise common.no_bank(bank_id)
+            raise no_bank(bank_id)
         return self.banks[bank_id]
 
     def draft(self, bank_id: str) -> BankData:
@@ -86,7 +101,7 @@ class State:
 
     def check_free(self, bank_id: str) -> None:
         if bank_id in self.banks:
-            raise common.bank_exists(bank_id)
+            raise bank_exists(bank_id)
 
     def queue(self, key: str, operation: VectorOperation, memory_ids: Iterable[str]) -> None:
         """Queue work for the vector index, in place of older work on the same memories."""
@@ -103,7 +118,7 @@ class State:
 
 def check_storable(value: Bank | ChangeSet) -> None:
     """Raise `InvalidInputError` for a text that no file can hold: what is stored is exported."""
-    with common.storable():
+    with storable():
         json.dumps(asdict(value), ensure_ascii=False, default=str).encode()
 
 
@@ -124,10 +139,10 @@ class Writing:
         """Apply the parts in the order of the fields; return the ids of the memories removed."""
         changes, data = self.changes, self.data
         fingerprints = {id: document.fingerprint for id, document in data.documents.items()}
-        common.check_unchanged(changes, fingerprints, data.bank.version)
+        check_unchanged(changes, fingerprints, data.bank.version)
         gone = self._remove_named()
         given = {document.id: document for document in changes.documents}
-        common.check_records(
+        check_records(
             data.id,
             {id: document.is_record for id, document in given.items()},
             {id: document.is_record for id, document in data.documents.items()},
@@ -141,7 +156,7 @@ class Writing:
             entities.edit(edit)
         self._add(entity_ids)
         self._replace(entity_ids)
-        common.check_exists(data.id, [id for id, _ in changes.sources], data.memories)
+        check_exists(data.id, [id for id, _ in changes.sources], data.memories)
         for id, source in changes.sources:
             self._add_sources(id, [source])
         for link in changes.links:
@@ -155,7 +170,7 @@ class Writing:
         data.pending -= set(changes.mark_consolidated)
         self._mark(changes.mark_pending)
         for staged in changes.staged:
-            common.vector_bytes(staged.vector, staged.embedder.dimension)
+            vector_bytes(staged.vector, staged.embedder.dimension)
             if staged.memory_id in data.memories:
                 data.staged[staged.memory_id] = staged
         requeued = [id for id in data.memories if id in set(changes.requeue)]
@@ -172,45 +187,45 @@ class Writing:
     def _add(self, entity_ids: Mapping[str, str]) -> None:
         records, data = self.changes.memories, self.data
         ids = [record.memory.id for record in records]
-        common.check_new(data.id, ids, data.memories.keys() & set(ids))
+        check_new(data.id, ids, data.memories.keys() & set(ids))
         for id in ids:
             data.last_number += 1
             data.numbers[id] = data.last_number
         self._put(records, entity_ids)
-        self._mark(r.memory.id for r in records if not common.is_conclusion(r.memory))
+        self._mark(r.memory.id for r in records if not is_conclusion(r.memory))
 
     def _replace(self, entity_ids: Mapping[str, str]) -> None:
         records, data = self.changes.replaced, self.data
         ids = [record.memory.id for record in records]
-        common.check_exists(data.id, ids, data.memories)
+        check_exists(data.id, ids, data.memories)
         for id in ids:
             self.affected.update(data.memories[id].entity_ids)
             data.staged.pop(id, None)
         self._put(records, entity_ids)
         data.pending -= set(ids)
-        self._mark(chain(ids, *common.in_order(ids, data.citing()).values()))
+        self._mark(chain(ids, *in_order(ids, data.citing()).values()))
 
     def _put(self, records: Sequence[MemoryRecord], entity_ids: Mapping[str, str]) -> None:
         """Store memories, and queue the vectors that are new or others."""
         data = self.data
         for record in records:
             memory = record.memory
-            vector = common.vector_bytes(record.vector, data.bank.embedder.dimension)
+            vector = vector_bytes(record.vector, data.bank.embedder.dimension)
             old = data.memories.get(memory.id)
             if old is None or old.vector.tobytes() != vector:
                 self.state.queue(data.bank.key, VectorOperation.UPSERT, [memory.id])
-            metadata = json.loads(common.metadata_text(memory.metadata))
-            mentioned = tuple(common.mentioned_keys(record, entity_ids))
+            metadata = json.loads(metadata_text(memory.metadata))
+            mentioned = tuple(mentioned_keys(record, entity_ids))
             bare = replace(memory, metadata=metadata, sources=())
             data.memories[memory.id] = replace(record, memory=bare, entity_ids=mentioned)
         for record in records:  # their sources may be each other
             stored = self._add_sources(record.memory.id, record.memory.sources)
             supported = any(source.supports for source in stored)
-            if common.is_conclusion(record.memory) and not supported:
-                raise common.unsupported(data.id, record.memory.id)
+            if is_conclusion(record.memory) and not supported:
+                raise unsupported(data.id, record.memory.id)
 
     def _mark(self, ids: Iterable[str]) -> None:
-        existing = common.in_order(ids, self.data.memories).items()
+        existing = in_order(ids, self.data.memories).items()
         self.data.pending |= {id for id, each in existing if each.memory.invalidated_at is None}
 
     # Sources
@@ -236,7 +251,7 @@ class Writing:
                 self._set_sources(id, left)
                 if not any(source.supports for source in left):
                     unsupported.append(id)
-                elif common.is_conclusion(record.memory):
+                elif is_conclusion(record.memory):
                     self._mark([id])
         return unsupported
 
@@ -289,7 +304,7 @@ class Writing:
                 for record in data.memories.values()
                 if any(source.chunk_id == chunk.id for source in record.memory.sources)
             )
-            data.chunks[chunk.id] = replace(chunk, text=common.text_left(texts))
+            data.chunks[chunk.id] = replace(chunk, text=text_left(texts))
         return tuple(gone)
 
 
@@ -311,7 +326,7 @@ class InMemoryEntities(EntityWriter[str]):
             self.data.entities[id] = replace(entity, name="", aliases=())
 
     def owners(self, norms: Iterable[str]) -> Mapping[str, str]:
-        return common.in_order(norms, self.data.owners())
+        return in_order(norms, self.data.owners())
 
     def names(self, entity: str) -> dict[str, str]:
         return names_of(self.data.entities[entity])
@@ -596,7 +611,7 @@ def adopt(state: State, data: BankData, embedder: EmbedderIdentity) -> None:
     """Replace the vectors of a bank by those staged with `embedder`, under a new key."""
     staged = {id: each for id, each in data.staged.items() if each.embedder == embedder}
     if lacking := sorted(data.memories.keys() - staged.keys()):
-        raise common.no_staged_vector(data.id, lacking, embedder.id)
+        raise no_staged_vector(data.id, lacking, embedder.id)
     state.drop(data.bank.key)
     data.bank = replace(data.bank, key=state.new_key(), embedder=embedder)
     data.staged = {}

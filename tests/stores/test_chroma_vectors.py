@@ -32,20 +32,19 @@ from hindsight_integrations.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from hindsight_integrations.stores.chroma import index as chroma_vectors
+from hindsight_integrations.stores.chroma import embedded_spaces, served_spaces
 from hindsight_integrations.stores.chroma.bank_collection import deleted_count, is_shared, keys_of
 from hindsight_integrations.stores.chroma.client import CHROMA_ERRORS, store_error
-from hindsight_integrations.stores.chroma.index import (
+from hindsight_integrations.stores.chroma.embedded_spaces import (
     CROWDED,
-    OWN_FROM,
     OWN_FROM_IN_CROWD,
     RENEWED_FROM,
-    SEARCH_TRIES,
-    SHARED,
     SHARED_UP_TO,
-    ChromaVectors,
-    ServedChromaVectors,
+    EmbeddedSpaces,
 )
+from hindsight_integrations.stores.chroma.index import ChromaVectors
+from hindsight_integrations.stores.chroma.served_spaces import SHARED, ServedSpaces
+from hindsight_integrations.stores.chroma.spaces import OWN_FROM, SEARCH_TRIES
 from hindsight_integrations.stores.testing.vector_index import (
     VectorIndexContract,
     names,
@@ -166,7 +165,7 @@ class TestAtServer(VectorIndexContract):
         for index in (one, other):
             index.upsert("a", names(10), vectors[:10])
         between = {"copied": "_own_collection", "labelled": "_transfer", "told": "_rows"}[moment]
-        place = chroma_vectors if moment == "told" else ServedChromaVectors
+        place = served_spaces if moment == "told" else ServedSpaces
         plain, calls = getattr(place, between), []
 
         def interrupted(*arguments: object) -> object:
@@ -219,7 +218,7 @@ class TestAtServer(VectorIndexContract):
         for stop in ("_own_collection", "_transfer"):
             namespace = f"cut{stop}"
             with monkeypatch.context() as patched:
-                patched.setattr(ServedChromaVectors, stop, killed)
+                patched.setattr(ServedSpaces, stop, killed)
                 one = ChromaVectors.at_server(url, namespace=namespace)
                 one.upsert("a", names(10), vectors[:10])
                 with pytest.raises(KeyboardInterrupt):
@@ -410,7 +409,7 @@ def test_a_shared_collection_goes_with_its_last_space(tmp_path: Path) -> None:
 def test_no_shared_collection_grows_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chroma_vectors, "CROWDED", 0)
+    monkeypatch.setattr(embedded_spaces, "CROWDED", 0)
     vectors = unit_vectors(900, dimension=4)
     index = ChromaVectors.in_folder(tmp_path)
     for start in range(0, 900, 300):
@@ -429,7 +428,7 @@ def test_what_is_taken_out_of_a_shared_collection_does_not_gather(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else each vector added later walks over all of it."""
-    monkeypatch.setattr(chroma_vectors, "CROWDED", 0)
+    monkeypatch.setattr(embedded_spaces, "CROWDED", 0)
     vectors = unit_vectors(OWN_FROM_IN_CROWD, dimension=4)
     half = OWN_FROM_IN_CROWD // 2
     index = ChromaVectors.in_folder(tmp_path)
@@ -479,7 +478,7 @@ def test_a_collection_that_was_not_quite_made_again_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: str
 ) -> None:
     vectors = unit_vectors(OWN_FROM, dimension=4)
-    monkeypatch.setattr(chroma_vectors, "RENEWED_FROM", OWN_FROM)
+    monkeypatch.setattr(embedded_spaces, "RENEWED_FROM", OWN_FROM)
     index = ChromaVectors.in_folder(tmp_path)
     index.upsert("other", names(3), vectors[:3])
     index.upsert("a", names(OWN_FROM), vectors)
@@ -491,7 +490,7 @@ def test_a_collection_that_was_not_quite_made_again_is_whole(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(ChromaVectors, stop, killed)
+        patched.setattr(EmbeddedSpaces, stop, killed)
         with pytest.raises(KeyboardInterrupt):
             index.upsert("a", ["m9"], vectors[:1])
     index.close()
@@ -804,4 +803,4 @@ def test_no_vector_is_far_from_itself_in_an_index_of_many() -> None:
 
 
 def test_constants_leave_room_to_grow_in_a_shared_collection() -> None:
-    assert chroma_vectors.OWN_FROM_IN_CROWD * 2 <= chroma_vectors.SHARED_UP_TO // 2
+    assert embedded_spaces.OWN_FROM_IN_CROWD * 2 <= embedded_spaces.SHARED_UP_TO // 2

@@ -11,18 +11,12 @@ from hypothesis import strategies as st
 
 from hindsight_integrations.errors import EmbedderMismatchError, InvalidInputError
 from hindsight_integrations.models import Bank, Metadata
-from hindsight_integrations.stores.common import (
-    grams_of,
-    micros,
-    name_similarity,
-    timestamp,
-    trigrams,
-    vector_bytes,
-    vector_of,
-)
+from hindsight_integrations.stores.encoding import vector_bytes, vector_of
+from hindsight_integrations.stores.names import grams_of, name_similarity, trigrams
 from hindsight_integrations.stores.sqlite import SqliteGraph
 from hindsight_integrations.stores.sqlite.rows import index_term, key_bounds, lexemes_of, vector_key
 from hindsight_integrations.stores.testing.samples import EMBEDDER, keep, record
+from hindsight_integrations.stores.times import micros, timestamp
 
 LEXEMES = st.text(st.characters(exclude_categories=("Cs", "Co")))
 

@@ -16,7 +16,7 @@ from hindsight_integrations.stores.base import (
     Vector,
     VectorIndex,
 )
-from hindsight_integrations.stores.common import by_cosine
+from hindsight_integrations.stores.hits import by_cosine
 
 EXACT_LIMIT = 2_000
 """Memories up to which those that pass a filter are scored one by one, if the index does not bring

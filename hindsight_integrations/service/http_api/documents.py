@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Set
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Query
@@ -23,7 +25,8 @@ from hindsight_integrations.service.http_api.routing import (
     refuse,
     router,
 )
-from hindsight_integrations.stores.base import CHUNK
+from hindsight_integrations.stores.base import CHUNK, EVERYTHING, Condition
+from hindsight_integrations.stores.reads import every_memory
 
 routes = router("Documents")
 
@@ -36,13 +39,32 @@ def _tags(memories: list[StoredMemory]) -> list[str]:
     return list(dict.fromkeys(tag for each in memories for tag in each.tags))
 
 
-def _has_tags(tags: list[str], wanted: list[str], match: TagsMatch) -> bool:
+def _tags_of_documents(
+    memory: Hindsight, bank_id: str, wanted: list[str], match: TagsMatch
+) -> defaultdict[str, set[str]]:
+    """Return the tags that the memories of each document have, as far as they decide the match.
+
+    In a strict mode memories without any of the wanted tags decide nothing, and are not read.
+    """
+    if match.endswith("strict"):
+        tagged = replace(EVERYTHING, tags=tuple(dict.fromkeys(wanted)))
+    else:
+        tagged = replace(EVERYTHING, where=(Condition("tags", "$exists", True),))
+    tags: defaultdict[str, set[str]] = defaultdict(set)
+    for each in every_memory(memory.graph_store, bank_id, tagged):
+        for source in each.sources:
+            if source.document_id is not None:
+                tags[source.document_id].update(each.tags)
+    return tags
+
+
+def _has_tags(tags: Set[str], wanted: list[str], match: TagsMatch) -> bool:
     if not tags and not match.endswith("strict") and match != "exact":
         return True
     shared = set(wanted).intersection(tags)
     if match.startswith("any"):
         return bool(shared)
-    return len(shared) == len(set(wanted)) and (match != "exact" or shared == set(tags))
+    return len(shared) == len(set(wanted)) and (match != "exact" or shared == tags)
 
 
 @routes.get(f"{BANK}/documents", operation_id="list_documents")
@@ -70,9 +92,8 @@ def list_documents(
         if part in document.id.casefold()
     ]
     if tags:
-        found = [
-            each for each in found if _has_tags(_tags(_memories(memory, each)), tags, tags_match)
-        ]
+        known = _tags_of_documents(memory, bank_id, tags, tags_match)
+        found = [each for each in found if _has_tags(known[each.id], tags, tags_match)]
     return answers.DocumentList(
         items=[_item(memory, each) for each in part_of(found, limit, offset)],
         total=len(found),

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Query
 
 from hindsight_integrations.models import every_item
+from hindsight_integrations.namespaces.selection import SelectionOptions
 from hindsight_integrations.service.http_api import answers, conversions, listing
 from hindsight_integrations.service.http_api.routing import (
     BANK,
@@ -111,8 +112,8 @@ def get_entity(
     """Return an entity, by id, name or alias, with the latest observations about it."""
     _check_tags(tags, tag_groups)
     entity = memory.entities.get(bank_id, entity_id)
-    drawn = listing.memories(memory, bank_id, {"types": ["observation"], "entities": [entity.id]})
-    said, _ = listing.latest(drawn, MAX_OBSERVATIONS, 0)
+    drawn: SelectionOptions = {"types": ["observation"], "entities": [entity.id]}
+    said, _ = listing.latest(memory, bank_id, drawn, MAX_OBSERVATIONS)
     return answers.EntityDetail(
         **conversions.entity_item(entity).model_dump(),
         observations=[conversions.said(each) for each in said],

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.models import Memory, every_item
-from hindsight_integrations.namespaces.selection import SelectionOptions
-from hindsight_integrations.service.http_api.routing import MAX_PAGE
+from hindsight_integrations.namespaces.selection import SelectionOptions, selection
+from hindsight_integrations.service.http_api.routing import MAX_PAGE, part_of
+from hindsight_integrations.stores.base import MEMORY, NO_LIMIT
 
-T = TypeVar("T")
+Test: TypeAlias = Callable[[Memory], bool]
 
 ALL_TYPES = ("world", "experience", "opinion", "observation")
 
@@ -37,9 +39,46 @@ def memories(
         return
 
 
-def latest(values: Iterator[T], limit: int, offset: int) -> tuple[list[T], int]:
-    """Return `limit` values from the `offset`th last on, the last first, and the number of all."""
-    last: deque[T] = deque(maxlen=offset + limit)
+def latest(
+    memory: Hindsight,
+    bank_id: str,
+    options: SelectionOptions,
+    limit: int,
+    offset: int = 0,
+    *,
+    document_id: str | None = None,
+    tests: Sequence[Test] = (),
+) -> tuple[list[Memory], int]:
+    """Return memories that pass, the latest stored first, and the number of all that do.
+
+    Of those that are not returned the ids are enough, unless there are `tests`.
+
+    Args:
+        memory: the memory.
+        bank_id: the bank; one that is not there has none.
+        options: what the store selects by.
+        limit: most memories to return.
+        offset: number of the latest to skip.
+        document_id: only memories stated in this document.
+        tests: what else a memory has to pass.
+    """
+    if tests:
+        chosen = memories(memory, bank_id, options, document_id)
+        return _last_of((m for m in chosen if all(test(m) for test in tests)), limit, offset)
+    try:
+        memory.runtime.bank(validation.bank_id(bank_id))
+    except BankNotFoundError:
+        return [], 0
+    filter = selection(memory.runtime, bank_id, options, state="valid")
+    if document_id is not None:
+        filter = replace(filter, document_id=validation.label("document_id", document_id))
+    ids = memory.graph_store.find_ids(bank_id, filter, NO_LIMIT) or []
+    shown = memory.graph_store.read(bank_id, MEMORY, part_of(ids[::-1], limit, offset))
+    return list(shown.values()), len(ids)
+
+
+def _last_of(values: Iterator[Memory], limit: int, offset: int) -> tuple[list[Memory], int]:
+    last: deque[Memory] = deque(maxlen=offset + limit)
     total = 0
     for value in values:
         last.append(value)

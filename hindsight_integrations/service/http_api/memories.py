@@ -49,7 +49,7 @@ from hindsight_integrations.service.http_api.routing import (
 )
 from hindsight_integrations.service.idempotency import DONE, checkpoint_of, in_turn, last_part
 from hindsight_integrations.stores.base import CONCLUSIONS_CITING, EVERYTHING
-from hindsight_integrations.stores.common import read_one
+from hindsight_integrations.stores.reads import read_one
 from hindsight_integrations.transcripts import conversation_in
 
 routes = router("Memory")
@@ -287,12 +287,14 @@ def list_memories(
     options = _selection(memory, bank_id, type, q, entity_id, state)
     if tags is not None and listing.has_bank(memory, bank_id):
         options.update(tag_options(memory, bank_id, tags, tags_match))  # type: ignore[typeddict-item]
-    found = listing.memories(memory, bank_id, options, document_id)
+    tests: list[listing.Test] = []
     if start_date or end_date:
-        found = _between(found, time_field, start_date, end_date)
+        tests.append(_between(time_field, start_date, end_date))
     if consolidation_state:
-        found = _consolidated(memory, bank_id, found, consolidation_state)
-    shown, total = listing.latest(found, limit, offset)
+        tests.append(_consolidated(memory, bank_id, consolidation_state))
+    shown, total = listing.latest(
+        memory, bank_id, options, limit, offset, document_id=document_id, tests=tests
+    )
     items = [conversions.memory_item(each) for each in shown]
     return answers.MemoryList(items=items, total=total, limit=limit, offset=offset)
 
@@ -318,25 +320,25 @@ def _selection(
     return options
 
 
-def _between(
-    found: Iterator[Memory], field: str, start: datetime | None, end: datetime | None
-) -> Iterator[Memory]:
+def _between(field: str, start: datetime | None, end: datetime | None) -> listing.Test:
+    """Return a test of whether a time of a memory lies between two others, both included."""
     since = as_datetime(start) if start else None
     until = as_datetime(end) if end else None
-    for each in found:
-        time = getattr(each, field)
-        if time and (since is None or time >= since) and (until is None or time <= until):
-            yield each
+
+    def is_between(memory: Memory) -> bool:
+        time = getattr(memory, field)
+        return bool(time) and (since is None or time >= since) and (until is None or time <= until)
+
+    return is_between
 
 
-def _consolidated(
-    memory: Hindsight, bank_id: str, found: Iterator[Memory], state: str
-) -> Iterator[Memory]:
+def _consolidated(memory: Hindsight, bank_id: str, state: str) -> listing.Test:
+    """Return a test of whether a memory's consolidation is pending or done, as `state` says."""
     if state == "failed" or not listing.has_bank(memory, bank_id):
-        return  # what fails stays pending here
+        return lambda _: False  # what fails stays pending here
     most = memory.banks.stats(bank_id).memories + 1
     pending = set(memory.graph_store.pending_consolidation(bank_id, most))
-    yield from (each for each in found if (each.id in pending) == (state == "pending"))
+    return lambda each: (each.id in pending) == (state == "pending")
 
 
 @routes.get(f"{BANK}/memories/{{memory_id:path}}/history", operation_id="get_observation_history")
@@ -466,10 +468,12 @@ def get_graph(
     memory.banks.get(bank_id)
     options = _selection(memory, bank_id, type, q)
     options.update(tag_options(memory, bank_id, tags, tags_match))  # type: ignore[typeddict-item]
-    found = listing.memories(memory, bank_id, options, document_id)
+    tests: list[listing.Test] = []
     if chunk_id:
-        found = (each for each in found if any(one.chunk_id == chunk_id for one in each.sources))
-    shown, total = listing.latest(found, limit, 0)
+        tests.append(lambda each: any(source.chunk_id == chunk_id for source in each.sources))
+    shown, total = listing.latest(
+        memory, bank_id, options, limit, document_id=document_id, tests=tests
+    )
     ids = [each.id for each in shown]
     links = memory.graph_store.links(bank_id, ids, MAX_LINKS, EVERYTHING) if ids else []
     inside = set(ids)

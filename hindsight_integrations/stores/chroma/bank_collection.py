@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_integrations.stores.base import Vector
-from hindsight_integrations.stores.common import by_cosine
+from hindsight_integrations.stores.hits import by_cosine
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from hindsight_integrations.models import Source
 from hindsight_integrations.stores.base import MEMORY, StoreFault
-from hindsight_integrations.stores.common import lexeme_counts
 from hindsight_integrations.stores.integrity import Decoders
+from hindsight_integrations.stores.lexemes import lexeme_counts
 from hindsight_integrations.stores.neo4j import relating, writing
 from hindsight_integrations.stores.neo4j.entities import RECOUNT, Neo4jEntities
 from hindsight_integrations.stores.neo4j.filters import terms_of

@@ -27,8 +27,8 @@ from hindsight_integrations.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from hindsight_integrations.stores.common import storable
 from hindsight_integrations.stores.deadline import ServerAvailability, seconds_left
+from hindsight_integrations.stores.refusals import storable
 
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction, Session

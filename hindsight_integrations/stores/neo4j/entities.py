@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hindsight_integrations.models import Entity
 from hindsight_integrations.stores.base import ENTITY
-from hindsight_integrations.stores.common import grams_of
 from hindsight_integrations.stores.entities import EntityWriter, names_of
+from hindsight_integrations.stores.names import grams_of
 from hindsight_integrations.stores.neo4j import relating
 from hindsight_integrations.stores.neo4j.filters import indexed
 from hindsight_integrations.stores.neo4j.nodes import BankTransaction

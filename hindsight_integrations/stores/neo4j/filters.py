@@ -17,7 +17,6 @@ from typing import Any
 
 from hindsight_integrations.models import Memory, MemoryType, MetadataValue, Source, TimeSpan
 from hindsight_integrations.stores.base import MemoryFilter
-from hindsight_integrations.stores.common import middle_ranges
 from hindsight_integrations.stores.conditions import (
     MENTIONED_AT,
     OWN_FIELDS,
@@ -31,6 +30,7 @@ from hindsight_integrations.stores.conditions import (
     mention_ranges,
 )
 from hindsight_integrations.stores.neo4j.nodes import MEMORY_TEXTS, BankTransaction, text_of
+from hindsight_integrations.stores.times import middle_ranges
 
 # Conditions
 

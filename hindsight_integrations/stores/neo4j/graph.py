@@ -16,7 +16,7 @@ from hindsight_integrations.stores.base import (
     StoredBank,
     StoreFault,
 )
-from hindsight_integrations.stores.common import bank_exists, merge_faults
+from hindsight_integrations.stores.integrity import merge_faults
 from hindsight_integrations.stores.neo4j import check, vectors, writing
 from hindsight_integrations.stores.neo4j.connection import Transaction
 from hindsight_integrations.stores.neo4j.nodes import (
@@ -28,6 +28,7 @@ from hindsight_integrations.stores.neo4j.nodes import (
 )
 from hindsight_integrations.stores.neo4j.schema import BANK_LABELS, identity
 from hindsight_integrations.stores.neo4j.searching import Neo4jSearcher
+from hindsight_integrations.stores.refusals import bank_exists
 
 _KEY_BYTES = 8
 

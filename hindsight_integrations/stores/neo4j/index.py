@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hindsight_integrations.errors import EmbedderMismatchError, StoreError
 from hindsight_integrations.stores.base import Vector
-from hindsight_integrations.stores.common import by_cosine
+from hindsight_integrations.stores.hits import by_cosine
 from hindsight_integrations.stores.index_lease import IndexIdentity, of_another_graph, on_this_host
 from hindsight_integrations.stores.neo4j.connection import WRITE_BATCH, Database, Row
 from hindsight_integrations.stores.neo4j.schema import change

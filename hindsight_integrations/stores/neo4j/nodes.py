@@ -21,13 +21,12 @@ from hindsight_integrations.models import (
     TimeSpan,
 )
 from hindsight_integrations.stores.base import EmbedderIdentity, StoredBank
-from hindsight_integrations.stores.common import (
+from hindsight_integrations.stores.encoding import (
     directives_of,
     directives_text,
     expiry_of,
     expiry_text,
     metadata_text,
-    no_bank,
 )
 from hindsight_integrations.stores.integrity import (
     Decoder,
@@ -45,6 +44,7 @@ from hindsight_integrations.stores.neo4j.connection import (
     Row,
     Transaction,
 )
+from hindsight_integrations.stores.refusals import no_bank
 from hindsight_integrations.timespan import as_utc, at_offset, utc_offset, with_offset
 
 if TYPE_CHECKING:

@@ -29,14 +29,7 @@ from hindsight_integrations.stores.base import (
     Place,
     QueueCheckpoint,
 )
-from hindsight_integrations.stores.common import (
-    SCAN_PAGE,
-    after_memory,
-    in_order,
-    memory_cursor,
-    reader_of,
-    spellings,
-)
+from hindsight_integrations.stores.cursors import after_memory, memory_cursor
 from hindsight_integrations.stores.integrity import (
     DECODING_ERRORS,
     checked_interaction,
@@ -46,6 +39,7 @@ from hindsight_integrations.stores.integrity import (
     expiry_or_none,
     log_unreadable,
 )
+from hindsight_integrations.stores.names import spellings
 from hindsight_integrations.stores.neo4j.connection import Database, Row, Transaction
 from hindsight_integrations.stores.neo4j.filters import Cypher, condition, start, terms_of
 from hindsight_integrations.stores.neo4j.nodes import (
@@ -66,6 +60,7 @@ from hindsight_integrations.stores.neo4j.nodes import (
 )
 from hindsight_integrations.stores.neo4j.schema import migrate
 from hindsight_integrations.stores.neo4j.vectors import WITH_VECTOR
+from hindsight_integrations.stores.reads import SCAN_PAGE, in_order, reader_of
 
 T = TypeVar("T")
 _Work: TypeAlias = Callable[[BankTransaction], T]

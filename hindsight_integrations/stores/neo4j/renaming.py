@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.stores.common import grams_of, spellings
+from hindsight_integrations.stores.names import grams_of, spellings
 from hindsight_integrations.stores.neo4j.connection import WRITE_BATCH, Database, Transaction
 from hindsight_integrations.stores.neo4j.filters import indexed
 from hindsight_integrations.stores.neo4j.nodes import BankTransaction, lock_bank

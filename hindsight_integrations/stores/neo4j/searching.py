@@ -20,20 +20,15 @@ from hindsight_integrations.stores.base import (
     TimeHit,
     TimeKind,
 )
-from hindsight_integrations.stores.common import (
+from hindsight_integrations.stores.cursors import after_entity, entity_cursor
+from hindsight_integrations.stores.lexemes import (
     COMMON_LEXEMES,
-    COMMON_NAMES,
     POSTINGS_READ,
     RARE_LEXEMES,
-    after_entity,
-    entity_cursor,
-    grams_of,
-    in_order,
     lexeme_statistics,
-    most_similar,
-    names_sharing,
-    neighbours_around,
 )
+from hindsight_integrations.stores.names import COMMON_NAMES, grams_of, most_similar, names_sharing
+from hindsight_integrations.stores.neighbours import neighbours_around
 from hindsight_integrations.stores.neo4j.connection import Row
 from hindsight_integrations.stores.neo4j.filters import (
     condition,
@@ -55,6 +50,7 @@ from hindsight_integrations.stores.neo4j.reading import (
     entity_of,
     read_in,
 )
+from hindsight_integrations.stores.reads import in_order
 
 _GROWTH = 8
 """Factor by which more times are read if those read first belong to too few memories."""

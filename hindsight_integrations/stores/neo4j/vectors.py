@@ -16,9 +16,10 @@ from hindsight_integrations.stores.base import (
     StagedVector,
     VectorOperation,
 )
-from hindsight_integrations.stores.common import no_staged_vector, vector_bytes, vector_of
+from hindsight_integrations.stores.encoding import vector_bytes, vector_of
 from hindsight_integrations.stores.neo4j.connection import Transaction
 from hindsight_integrations.stores.neo4j.nodes import BankTransaction, Properties
+from hindsight_integrations.stores.refusals import no_staged_vector
 
 _STORED = "UNWIND $rows AS key MATCH (v:Vector {key: key}) RETURN collect([key, v.vector])"
 

@@ -18,6 +18,7 @@ from hindsight_integrations.models import (
     MemoryType,
     MentalModel,
     Source,
+    is_conclusion,
     utc_now,
 )
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
@@ -27,22 +28,8 @@ from hindsight_integrations.stores.base import (
     MemoryRecord,
     QueueCheckpoint,
 )
-from hindsight_integrations.stores.common import (
-    TimeRow,
-    check_exists,
-    check_new,
-    check_records,
-    check_unchanged,
-    histories_to_forget,
-    is_conclusion,
-    lexeme_counts,
-    mentioned_keys,
-    text_left,
-    time_rows,
-    timestamp,
-    unsupported,
-)
-from hindsight_integrations.stores.entities import given_names, names_of, used_ids
+from hindsight_integrations.stores.entities import given_names, mentioned_keys, names_of, used_ids
+from hindsight_integrations.stores.lexemes import lexeme_counts, valid_lexemes
 from hindsight_integrations.stores.neo4j import relating, vectors
 from hindsight_integrations.stores.neo4j.connection import Row, Transaction
 from hindsight_integrations.stores.neo4j.entities import Neo4jEntities
@@ -66,6 +53,15 @@ from hindsight_integrations.stores.neo4j.nodes import (
     text_of,
 )
 from hindsight_integrations.stores.neo4j.reading import mental_models, read_in
+from hindsight_integrations.stores.refusals import (
+    check_exists,
+    check_new,
+    check_records,
+    check_unchanged,
+)
+from hindsight_integrations.stores.removal import histories_to_forget, text_left
+from hindsight_integrations.stores.sources import cited_ids, is_live, live_sources
+from hindsight_integrations.stores.times import TimeRow, time_rows, timestamp
 
 _STORED_IDS = """[coalesce(b.edition, 0),
     COLLECT { UNWIND $asked.documents AS id MATCH (d:Document {key: b.key + '|' + id})
@@ -91,7 +87,8 @@ def apply(given: Transaction, changes: ChangeSet) -> tuple[str, ...]:
     }
     tx, stored = lock_and_read(given, changes.bank_id, _STORED_IDS, asked=asked)
     version, documents, memories, entities, owners = stored
-    _check_unchanged(changes, documents, version)
+    check_unchanged(changes, {id: fingerprint for id, fingerprint, _ in documents}, version)
+    _check_records(changes, documents)
     removed_ids, affected = _remove_named(
         tx, changes, [id for id in dict.fromkeys(changes.remove_memories) if id in {*memories}]
     )
@@ -136,7 +133,7 @@ def _write(
         _store_checkpoint(tx, changes.checkpoint)
     _store_audit(tx, audit_of(changes, removed_ids))
     _unmark(tx, changes.mark_consolidated)
-    mark(tx, changes.mark_pending)
+    _mark(tx, changes.mark_pending)
     vectors.stage(tx, changes.staged)
     if changes.requeue:
         vectors.requeue(tx, changes.requeue)
@@ -150,10 +147,8 @@ def raise_version(tx: BankTransaction) -> None:
     tx.write("MATCH (b:Bank {key: $bank}) SET b.edition = coalesce(b.edition, 0) + 1")
 
 
-def _check_unchanged(changes: ChangeSet, stored: Sequence[Row], version: int) -> None:
-    """Check that the change set fits what is stored; see `check_unchanged`, `check_records`."""
+def _check_records(changes: ChangeSet, stored: Sequence[Row]) -> None:
     given = {document.id: document.is_record for document in changes.documents}
-    check_unchanged(changes, {id: fingerprint for id, fingerprint, _ in stored}, version)
     kept = (row for row in stored if row[0] not in changes.remove_documents)
     check_records(changes.bank_id, given, {id: is_record for id, _, is_record in kept})
 
@@ -180,7 +175,7 @@ def _add(
     tx.run_each(_CREATE, rows)
     _insert_related(tx, live, entity_keys)
     vectors.store_new(tx, live)
-    mark(tx, (record.memory.id for record in records if not is_conclusion(record.memory)))
+    _mark(tx, (record.memory.id for record in records if not is_conclusion(record.memory)))
 
 
 def _replace(
@@ -190,13 +185,7 @@ def _replace(
     if not records:
         return set()
     ids = [record.memory.id for record in records]
-    numbers: dict[str, int] = dict(
-        tx.gather(
-            "UNWIND $rows AS key MATCH (m:Memory {key: key}) RETURN collect([m.id, m.seq])",
-            tx.all_of(ids),
-        )
-    )
-    check_exists(tx.id, ids, numbers)
+    numbers = _existing(tx, ids)
     live = _with_live_sources(tx, records, ())
     affected = _strip(tx, ids)
     rows = [_memory_row(tx, numbers[record.memory.id], record) for record in live]
@@ -206,7 +195,7 @@ def _replace(
     vectors.store(tx, live)
     _unmark(tx, ids)  # one that is now held to be wrong is no longer pending
     citing = read_in(tx, CONCLUSIONS_CITING, ids).values()
-    mark(tx, [*ids, *(id for group in citing for id in group)])
+    _mark(tx, [*ids, *(id for group in citing for id in group)])
     return affected
 
 
@@ -218,15 +207,22 @@ def _with_live_sources(
     Raises:
         ConflictError: that leaves a conclusion without support.
     """
-    lost = _lost(tx, (source for record in records for source in record.memory.sources), new)
-    live = []
-    for record in records:
-        memory = record.memory
-        left = tuple(source for source in memory.sources if source.memory_id not in lost)
-        if is_conclusion(memory) and not any(source.supports for source in left):
-            raise unsupported(tx.id, memory.id)
-        live.append(replace(record, memory=replace(memory, sources=left)))
-    return live
+    evidence = _evidence(tx, (s for record in records for s in record.memory.sources), new)
+    return [
+        replace(
+            record,
+            memory=replace(record.memory, sources=live_sources(tx.id, record.memory, evidence)),
+        )
+        for record in records
+    ]
+
+
+def _existing(tx: BankTransaction, ids: Sequence[str]) -> dict[str, int]:
+    """Return id to number of memories. Raises `MemoryNotFoundError` if one does not exist."""
+    query = "UNWIND $rows AS key MATCH (m:Memory {key: key}) RETURN collect([m.id, m.seq])"
+    numbers: dict[str, int] = dict(tx.gather(query, tx.all_of(ids)))
+    check_exists(tx.id, ids, numbers)
+    return numbers
 
 
 def _memory_row(tx: BankTransaction, seq: int, record: MemoryRecord) -> Properties:
@@ -254,8 +250,7 @@ def _insert_related(
     mentioned = {tx.of(r.memory.id): mentioned_keys(r, entity_keys) for r in records}
     Neo4jEntities(tx).add_mentions(mentioned)
     relating.relate(tx, memories)
-    valid = [record.lexemes for record in records if record.memory.invalidated_at is None]
-    count_lexemes(tx, valid, 1)
+    count_lexemes(tx, valid_lexemes(records), 1)
 
 
 def add_times(tx: BankTransaction, memories: Iterable[Memory]) -> None:
@@ -342,7 +337,7 @@ def remove(tx: BankTransaction, ids: Sequence[str]) -> tuple[tuple[str, ...], se
     chunk_keys: set[str] = set()
     while ids:
         _forget_history(tx, ids)
-        chunk_keys.update(key for (key,) in tx.gather(_STATED_IN, tx.all_of(ids)))
+        chunk_keys |= _stated_in(tx, ids)
         unsourced = _withdraw(tx, set(ids))
         affected |= _strip(tx, ids)
         vectors.remove(tx, ids)
@@ -354,8 +349,13 @@ def remove(tx: BankTransaction, ids: Sequence[str]) -> tuple[tuple[str, ...], se
     return tuple(removed_ids), affected
 
 
+def _stated_in(tx: BankTransaction, ids: Sequence[str]) -> set[str]:
+    """Return the keys of the chunks that are sources of memories."""
+    return {key for (key,) in tx.gather(_STATED_IN, tx.all_of(ids))}
+
+
 def _cut_chunks(tx: BankTransaction, keys: Sequence[str]) -> None:
-    """Leave of chunks only the texts of the memories that are stated in them."""
+    """Reduce chunks to the texts of the memories still stated in them."""
     texts: dict[str, list[str]] = {key: [] for key in keys}
     for key, _, text in sorted(tx.gather(_LEFT_IN, keys)):
         texts[key].append(text)
@@ -427,7 +427,7 @@ def _forget_history(tx: BankTransaction, removed_ids: Sequence[str]) -> None:
 # Pending consolidation
 
 
-def mark(tx: BankTransaction, ids: Iterable[str]) -> None:
+def _mark(tx: BankTransaction, ids: Iterable[str]) -> None:
     """Mark those of the memories that are valid as pending consolidation."""
     tx.run_each(
         "UNWIND $rows AS key MATCH (m:Memory {key: key}) WHERE m.invalidated_at IS NULL "
@@ -457,10 +457,10 @@ _EVIDENCE = """
 def _append_sources(tx: BankTransaction, given: Sequence[tuple[str, Source]]) -> None:
     if not given:
         return
-    lost = _lost(tx, (source for _, source in given))
+    evidence = _evidence(tx, (source for _, source in given))
     added: dict[str, list[Source]] = {tx.of(id): [] for id, _ in given}
     for id, source in given:
-        added[tx.of(id)] += [] if source.memory_id in lost else [source]
+        added[tx.of(id)] += [source] if is_live(source, evidence) else []
     rows = _stated_rows(tx, list(added))
     check_exists(tx.id, [id for id, _ in given], {tx.id_of(key) for key, *_ in rows})
     stated = {row[0]: (*sources_of(row[2]), *added[row[0]]) for row in rows}
@@ -489,7 +489,7 @@ def remove_sources(
     _write_sources(tx, stated, left)
     supported = {key for key in had if any(source.supports for source in left[key])}
     cites = {key for key in had if any(source.memory_id is not None for source in had[key])}
-    mark(tx, (tx.id_of(key) for key in had if key in supported & cites))
+    _mark(tx, (tx.id_of(key) for key in had if key in supported & cites))
     return [tx.id_of(key) for key in had if key not in supported]
 
 
@@ -550,10 +550,11 @@ def _write_sources(
     relating.chain(tx, moved)
 
 
-def _lost(tx: BankTransaction, given: Iterable[Source], new: Iterable[str] = ()) -> set[str]:
-    """Return the ids of memories that sources name and that are neither stored nor `new`."""
-    named = {source.memory_id for source in given if source.memory_id is not None} - {*new}
-    return named - tx.existing("Memory", named).keys()
+def _evidence(tx: BankTransaction, sources: Iterable[Source], new: Iterable[str] = ()) -> set[str]:
+    """Return the ids of the memories that sources name and that are stored, and those `new`."""
+    added = {*new}
+    stored = tx.existing("Memory", (id for id in cited_ids(sources) if id not in added))
+    return added | stored.keys()
 
 
 # Lexemes

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from hindsight_integrations.models import MemoryType, Precision
 from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.stores.base import StoreFault
-from hindsight_integrations.stores.common import timestamp
 from hindsight_integrations.stores.integrity import DECODING_ERRORS, DamagedText
 from hindsight_integrations.stores.sqlite.rows import (
     CONTENT_COLUMNS,
@@ -21,6 +20,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     SqlValue,
     spans_of,
 )
+from hindsight_integrations.stores.times import timestamp
 from hindsight_integrations.timespan import at_offset
 
 _IN_MEMORIES = MEMORY_COLUMNS.split(", ")

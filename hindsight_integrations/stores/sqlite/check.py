@@ -16,8 +16,10 @@ from functools import partial
 from typing import TypeAlias
 
 from hindsight_integrations.stores.base import StoreFault
-from hindsight_integrations.stores.common import SCAN_PAGE, grams_of, lexeme_counts, merge_faults
-from hindsight_integrations.stores.integrity import DECODING_ERRORS, log_unreadable
+from hindsight_integrations.stores.integrity import DECODING_ERRORS, log_unreadable, merge_faults
+from hindsight_integrations.stores.lexemes import lexeme_counts
+from hindsight_integrations.stores.names import grams_of
+from hindsight_integrations.stores.reads import SCAN_PAGE
 from hindsight_integrations.stores.sqlite import writing
 from hindsight_integrations.stores.sqlite.cells import check_cells
 from hindsight_integrations.stores.sqlite.entities import SqliteEntities

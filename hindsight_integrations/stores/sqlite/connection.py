@@ -27,8 +27,8 @@ from hindsight_integrations.errors import (
     StoreUnavailableError,
 )
 from hindsight_integrations.private import PRIVATE, create_private
-from hindsight_integrations.stores.common import storable
 from hindsight_integrations.stores.integrity import text_of
+from hindsight_integrations.stores.refusals import storable
 from hindsight_integrations.stores.sqlite.schema import migrate
 
 log = logging.getLogger("hindsight_integrations")

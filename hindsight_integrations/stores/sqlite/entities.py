@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import permutations
 
 from hindsight_integrations.models import Entity
-from hindsight_integrations.stores.common import grams_of
 from hindsight_integrations.stores.entities import EntityWriter
+from hindsight_integrations.stores.names import grams_of
 from hindsight_integrations.stores.sqlite.reading import name_owners
 from hindsight_integrations.stores.sqlite.rows import (
     IN_KEYS,

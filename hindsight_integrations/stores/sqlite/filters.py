@@ -13,7 +13,6 @@ from itertools import chain
 
 from hindsight_integrations.models import Memory, MetadataValue, TimeSpan
 from hindsight_integrations.stores.base import MemoryFilter
-from hindsight_integrations.stores.common import micros, middle_ranges, time_rows
 from hindsight_integrations.stores.conditions import (
     MENTIONED_AT,
     OWN_FIELDS,
@@ -28,6 +27,7 @@ from hindsight_integrations.stores.conditions import (
 )
 from hindsight_integrations.stores.sqlite.connection import LOWER
 from hindsight_integrations.stores.sqlite.rows import BankTransaction, SqlValue, insert_sql, marks
+from hindsight_integrations.stores.times import micros, middle_ranges, time_rows
 
 DERIVED = {
     "times": 'unit, bank, ordinal, length_class, middle, start, "end", precision',

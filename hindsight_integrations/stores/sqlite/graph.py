@@ -16,8 +16,8 @@ from hindsight_integrations.stores.base import (
     StoredBank,
     StoreFault,
 )
-from hindsight_integrations.stores.common import bank_exists, micros, timestamp_or_none
 from hindsight_integrations.stores.integrity import decoding_errors
+from hindsight_integrations.stores.refusals import bank_exists
 from hindsight_integrations.stores.sqlite import check, vectors, writing
 from hindsight_integrations.stores.sqlite.copying import Copied, Progress, copy
 from hindsight_integrations.stores.sqlite.rows import (
@@ -35,6 +35,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     time_or_null,
 )
 from hindsight_integrations.stores.sqlite.searching import SqliteSearcher
+from hindsight_integrations.stores.times import micros, timestamp_or_none
 
 _PURGED = {
     **dict.fromkeys(("lexemes", "contents", "vectors", "staged", "waiting"), "unit"),

@@ -30,16 +30,7 @@ from hindsight_integrations.stores.base import (
     QueueCheckpoint,
     Vector,
 )
-from hindsight_integrations.stores.common import (
-    SCAN_PAGE,
-    after_memory,
-    in_order,
-    memory_cursor,
-    reader_of,
-    spellings,
-    timestamp,
-    timestamp_or_none,
-)
+from hindsight_integrations.stores.cursors import after_memory, memory_cursor
 from hindsight_integrations.stores.integrity import (
     DECODING_ERRORS,
     check_row,
@@ -51,6 +42,8 @@ from hindsight_integrations.stores.integrity import (
     expiry_or_none,
     log_unreadable,
 )
+from hindsight_integrations.stores.names import spellings
+from hindsight_integrations.stores.reads import SCAN_PAGE, in_order, reader_of
 from hindsight_integrations.stores.sqlite.connection import Connections
 from hindsight_integrations.stores.sqlite.filters import condition, select
 from hindsight_integrations.stores.sqlite.rows import (
@@ -76,6 +69,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     text_in,
     time_or_null,
 )
+from hindsight_integrations.stores.times import timestamp, timestamp_or_none
 
 T = TypeVar("T")
 _Reader: TypeAlias = Callable[[BankTransaction, Sequence[str]], dict[str, Any]]

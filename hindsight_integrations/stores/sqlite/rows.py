@@ -26,18 +26,12 @@ from hindsight_integrations.models import (
     TimeSpan,
 )
 from hindsight_integrations.stores.base import EmbedderIdentity, MemoryRecord, StoredBank
-from hindsight_integrations.stores.common import (
+from hindsight_integrations.stores.encoding import (
     directives_of,
     directives_text,
     expiry_of,
     expiry_text,
-    in_order,
     metadata_text,
-    micros,
-    micros_or_none,
-    no_bank,
-    timestamp,
-    timestamp_or_none,
 )
 from hindsight_integrations.stores.integrity import (
     DamagedText,
@@ -51,6 +45,9 @@ from hindsight_integrations.stores.integrity import (
     checked_trait,
     decoded_fields,
 )
+from hindsight_integrations.stores.reads import in_order
+from hindsight_integrations.stores.refusals import no_bank
+from hindsight_integrations.stores.times import micros, micros_or_none, timestamp, timestamp_or_none
 from hindsight_integrations.timespan import at_offset, utc_offset
 
 SqlValue: TypeAlias = str | int | float | bytes | None

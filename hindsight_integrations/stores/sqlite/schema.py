@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from hindsight_integrations.errors import SchemaVersionError
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.stores.common import grams_of
+from hindsight_integrations.stores.names import grams_of
 from hindsight_integrations.stores.sqlite.rows import text_in
 
 _PUNCTUATION = "".join(c for c in map(chr, range(33, 127)) if not c.isalnum())

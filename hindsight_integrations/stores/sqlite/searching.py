@@ -22,22 +22,15 @@ from hindsight_integrations.stores.base import (
     TimeHit,
     TimeKind,
 )
-from hindsight_integrations.stores.common import (
+from hindsight_integrations.stores.cursors import after_entity, entity_cursor
+from hindsight_integrations.stores.lexemes import (
     COMMON_LEXEMES,
-    COMMON_NAMES,
     POSTINGS_READ,
     RARE_LEXEMES,
-    after_entity,
-    entity_cursor,
-    grams_of,
     lexeme_statistics,
-    micros,
-    middle_ranges,
-    most_similar,
-    names_sharing,
-    neighbours_around,
-    timestamp,
 )
+from hindsight_integrations.stores.names import COMMON_NAMES, grams_of, most_similar, names_sharing
+from hindsight_integrations.stores.neighbours import neighbours_around
 from hindsight_integrations.stores.sqlite.filters import Sql, condition
 from hindsight_integrations.stores.sqlite.reading import (
     SqliteReader,
@@ -59,6 +52,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     lexemes_of,
     text_in,
 )
+from hindsight_integrations.stores.times import micros, middle_ranges, timestamp
 
 _FEW = 1_000
 """A filter that leaves at most so many memories is searched by reading each of them."""
@@ -389,7 +383,7 @@ def _distance(row: Row) -> int:
 
 
 def _time_scans(tx: BankTransaction, window: TimeSpan, test: Sql) -> Iterator[Sql]:
-    """For each class of times, yield queries backward and forward from the window's middle.
+    """Yield queries backward and forward from the window's middle, for each class of times.
 
     They give (distance, id, ordinal, start, end, precision) in the order of the index, and are
     read only as far as needed.

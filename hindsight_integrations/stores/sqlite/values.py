@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hindsight_integrations.stores.base import StoreFault
-from hindsight_integrations.stores.common import UNFINISHED
+from hindsight_integrations.stores.importing import UNFINISHED
 from hindsight_integrations.stores.integrity import DamagedText, Decoders, text_of
 from hindsight_integrations.stores.sqlite.rows import (
     NO_OFFSET,

@@ -17,7 +17,8 @@ from hindsight_integrations.stores.base import (
     StagedVector,
     VectorOperation,
 )
-from hindsight_integrations.stores.common import no_staged_vector, vector_bytes, vector_of
+from hindsight_integrations.stores.encoding import vector_bytes, vector_of
+from hindsight_integrations.stores.refusals import no_staged_vector
 from hindsight_integrations.stores.sqlite.rows import (
     IN_KEYS,
     SEQUENCE_BITS,

@@ -6,24 +6,27 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from hindsight_integrations.history import AuditEntry, Change
-from hindsight_integrations.models import Chunk, Document, Link, MentalModel, Source, utc_now
+from hindsight_integrations.models import (
+    Chunk,
+    Document,
+    Link,
+    MentalModel,
+    Source,
+    is_conclusion,
+    utc_now,
+)
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import ChangeSet, MemoryRecord, QueueCheckpoint
-from hindsight_integrations.stores.common import (
+from hindsight_integrations.stores.entities import mentioned_keys, names_of
+from hindsight_integrations.stores.lexemes import lexeme_counts, valid_lexemes
+from hindsight_integrations.stores.refusals import (
     check_exists,
     check_new,
     check_records,
     check_unchanged,
-    histories_to_forget,
-    is_conclusion,
-    lexeme_counts,
-    mentioned_keys,
-    micros,
-    micros_or_none,
-    text_left,
-    unsupported,
 )
-from hindsight_integrations.stores.entities import names_of
+from hindsight_integrations.stores.removal import histories_to_forget, text_left
+from hindsight_integrations.stores.sources import cited_ids, is_live, live_sources
 from hindsight_integrations.stores.sqlite import vectors
 from hindsight_integrations.stores.sqlite.entities import SqliteEntities
 from hindsight_integrations.stores.sqlite.filters import DERIVED, add_derived
@@ -58,8 +61,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     source_row,
     upsert_sql,
 )
-
-_SUPPORTS = SOURCE_COLUMNS.split(", ").index("supports")
+from hindsight_integrations.stores.times import micros, micros_or_none
 
 
 def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
@@ -67,10 +69,26 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     tx = find_bank(cursor, changes.bank_id)
     _check_unchanged(tx, changes)
     removed_ids, affected = _remove_named(tx, changes)
-    _store_documents(tx, changes.documents)
-    _store_chunks(tx, changes.chunks)
+    _check_records(tx, changes.documents)  # after the removal, which may make room for them
+    _write(tx, changes, removed_ids, affected)
+    return removed_ids
+
+
+def _write(
+    tx: BankTransaction, changes: ChangeSet, removed_ids: Sequence[str], affected: set[int]
+) -> None:
+    """Write what a change set holds besides removals.
+
+    Args:
+        tx: the transaction.
+        changes: the change set.
+        removed_ids: ids of the memories that were removed.
+        affected: entities to recount.
+    """
     entities = SqliteEntities(tx)
     entity_keys = entities.resolve(changes)
+    _store_documents(tx, changes.documents)
+    _store_chunks(tx, changes.chunks)
     entities.set_names({entity_keys[names.entity_id]: names_of(names) for names in changes.names})
     for edit in changes.entity_edits:
         entities.edit(edit)
@@ -92,7 +110,6 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
         entities.recount(affected)
     if changes.raises_version:
         raise_version(tx)
-    return removed_ids
 
 
 def forgets(cursor: sqlite3.Cursor, changes: ChangeSet) -> bool:
@@ -131,6 +148,12 @@ def _check_unchanged(tx: BankTransaction, changes: ChangeSet) -> None:
     stored: dict[str, str] = dict(tx.select_in(sql, [id for id, _ in changes.expected]))
     (version,) = tx.execute("SELECT edition FROM banks WHERE no = ?", (tx.no,)).fetchone()
     check_unchanged(changes, stored, version)
+
+
+def _check_records(tx: BankTransaction, documents: Sequence[Document]) -> None:
+    sql = "SELECT id, is_record FROM documents WHERE bank = ? AND id IN (*)"
+    given = {document.id: document.is_record for document in documents}
+    check_records(tx.id, given, dict(tx.select_in(sql, given)))
 
 
 # Memories
@@ -187,9 +210,9 @@ def _insert_related(
         [(key, *content_row(memory)) for key, memory in memories.items()],
     )
     add_derived(tx, memories)
-    stated = {key: memory.sources for key, memory in memories.items()}
-    for key in _add_sources(tx, stated):
-        raise unsupported(tx.id, memories[key].id)
+    evidence = _evidence(tx, (source for m in memories.values() for source in m.sources))
+    live = {key: live_sources(tx.id, memory, evidence) for key, memory in memories.items()}
+    _add_sources(tx, live, evidence)
     mentioned = {key: mentioned_keys(record, entity_keys) for key, record in keyed.items()}
     SqliteEntities(tx).add_mentions(mentioned)
     _add_lexemes(tx, keyed)
@@ -345,42 +368,40 @@ def _unmark(tx: BankTransaction, keys: Iterable[int]) -> None:
 
 def _append_sources(tx: BankTransaction, given: Sequence[tuple[str, Source]]) -> None:
     keys = _existing(tx, [id for id, _ in given])
-    grouped: dict[int, list[Source]] = {key: [] for key in keys.values()}
+    evidence = _evidence(tx, (source for _, source in given))
+    added: dict[int, list[Source]] = {key: [] for key in keys.values()}
     for id, source in given:
-        grouped[keys[id]].append(source)
-    _add_sources(tx, grouped)
+        added[keys[id]] += [source] if is_live(source, evidence) else []
+    _add_sources(tx, added, evidence)
 
 
-def _add_sources(tx: BankTransaction, sources: Mapping[int, Sequence[Source]]) -> list[int]:
-    """Append sources to memories; one that a memory has already is not stored again.
+def _evidence(tx: BankTransaction, sources: Iterable[Source]) -> dict[str, int]:
+    """Return id to key of the memories that sources name and that exist."""
+    return tx.memory_keys(cited_ids(sources))
 
-    One that names a memory which does not exist is ignored.
 
-    Returns:
-        The memories that were to cite others, and have no source that supports them.
+def _add_sources(
+    tx: BankTransaction, sources: Mapping[int, Sequence[Source]], evidence: Mapping[str, int]
+) -> None:
+    """Append live sources to memories; one that a memory has already is not stored again.
+
+    Args:
+        tx: the transaction.
+        sources: what each memory gains.
+        evidence: id to key of the memories that these name.
     """
-    named = {s.memory_id for given in sources.values() for s in given if s.memory_id}
-    keys = tx.memory_keys(sorted(named))
     had: dict[int, list[tuple[SqlValue, ...]]] = {key: [] for key in sources}
     for key, *row in tx.execute(
         f"SELECT unit, {SOURCE_COLUMNS} FROM sources WHERE unit {IN_KEYS} ORDER BY unit, ordinal",
         (key_list(sources),),
     ):
         had[key].append(tuple(row))
-    added, lacking = [], []
+    added = []
     for key, given in sources.items():
-        live = [
-            source_row(source, keys.get(source.memory_id or ""))
-            for source in given
-            if source.memory_id is None or source.memory_id in keys
-        ]
-        fresh = [row for row in dict.fromkeys(live) if row not in had[key]]
-        added += [(key, n, tx.no, *row) for n, row in enumerate(fresh, start=len(had[key]))]
-        cites = any(source.memory_id is not None for source in given)
-        if cites and not any(row[_SUPPORTS] for row in (*had[key], *fresh)):
-            lacking.append(key)
+        rows = (source_row(source, evidence.get(source.memory_id or "")) for source in given)
+        new = [row for row in dict.fromkeys(rows) if row not in had[key]]
+        added += [(key, n, tx.no, *row) for n, row in enumerate(new, start=len(had[key]))]
     tx.executemany(insert_sql("sources", f"unit, ordinal, bank, {SOURCE_COLUMNS}"), added)
-    return lacking
 
 
 def _remove_sources(tx: BankTransaction, column: str, ids: Iterable[str]) -> list[int]:
@@ -425,15 +446,14 @@ def _renumber_sources(tx: BankTransaction, touched: set[int]) -> dict[int, bool]
 
 
 def _add_lexemes(tx: BankTransaction, records: Mapping[int, MemoryRecord]) -> None:
-    rows, valid = [], []
+    rows = []
     for key, record in records.items():
         is_valid = record.memory.invalidated_at is None
         sign = VALID if is_valid else INVALID
         terms = " ".join(index_term(tx.no, sign, lexeme) for lexeme in record.lexemes)
         rows.append((key, is_valid, terms))
-        valid += [record.lexemes] if is_valid else []
     tx.executemany("INSERT INTO lexemes (unit, valid, terms) VALUES (?, ?, ?)", rows)
-    _count_lexemes(tx, valid, 1)
+    _count_lexemes(tx, valid_lexemes(records.values()), 1)
 
 
 def _remove_lexemes(tx: BankTransaction, keys: Iterable[int]) -> None:
@@ -478,9 +498,6 @@ def _store_audit(tx: BankTransaction, entries: Sequence[AuditEntry]) -> None:
 
 
 def _store_documents(tx: BankTransaction, documents: Sequence[Document]) -> None:
-    sql = "SELECT id, is_record FROM documents WHERE bank = ? AND id IN (*)"
-    given = {document.id: document.is_record for document in documents}
-    check_records(tx.id, given, dict(tx.select_in(sql, given)))
     columns = "key, bank, id, is_record, is_conversation, fingerprint, created_at, updated_at"
     tx.executemany(
         upsert_sql("documents", columns, "bank, id"),
