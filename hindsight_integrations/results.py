@@ -403,6 +403,8 @@ class RecallResult(RankedResult):
 # Reflecting
 
 NOTHING_FOUND = "No relevant memories found."
+
+NOTHING_ASKED = "The question is blank, so nothing was looked up; ask in plain words."
 """Text of a context without memories."""
 
 NOTHING_KNOWN = "Nothing known: no memory answers this."

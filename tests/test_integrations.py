@@ -11,15 +11,18 @@ from hindsight_integrations import Hindsight, InvalidInputError, MemoryNotFoundE
 from hindsight_integrations.integrations import common
 from hindsight_integrations.integrations.common import section, shortened
 from hindsight_integrations.nlp import tokens
-from hindsight_integrations.results import NOTHING_FOUND
+from hindsight_integrations.nlp.embeddings import query_vector
+from hindsight_integrations.results import NOTHING_ASKED, NOTHING_FOUND
 from hindsight_integrations.retain.fence import FENCE_START, fence, strip_fenced
 from hindsight_integrations.validation import MAX_QUERY
+
+BEES = "Ruth keeps bees."
 
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Hindsight]:
     with Hindsight.in_memory(settings=Settings(consolidate=False)) as engine:
-        engine.retain("b", "Ruth keeps bees.")
+        engine.retain("b", BEES)
         yield engine
 
 
@@ -37,7 +40,29 @@ def test_a_bank_that_does_not_exist_is_an_empty_one_to_every_verb(engine: Hindsi
 
 def test_of_several_banks_those_that_exist_answer(engine: Hindsight) -> None:
     found = common.recall(engine, ["nobody", "b"], "Who keeps bees?")
-    assert [each.text for each in found] == ["Ruth keeps bees."]
+    assert [each.text for each in found] == [BEES]
+
+
+@pytest.mark.parametrize("blank", ["", " \n", "\u200b"])
+def test_a_blank_question_finds_nothing_and_says_so_to_a_model(
+    engine: Hindsight, blank: str
+) -> None:
+    assert not common.recall(engine, "b", blank)
+    assert not common.recall(engine, ["b", "nobody"], blank, fill=True)
+    text, found = common.answer_recall(engine, "b", blank)
+    assert (text, len(found)) == (NOTHING_ASKED, 0)
+    text, reflection = common.answer_reflect(engine, "b", blank)
+    assert (text, reflection.text, reflection.sources) == (NOTHING_ASKED, NOTHING_ASKED, ())
+
+
+def test_a_blank_question_with_a_vector_of_its_own_is_searched(engine: Hindsight) -> None:
+    vector = query_vector(engine.embedder, "Who keeps bees?")
+    assert [one.text for one in common.recall(engine, "b", "", query_vector=vector)] == [BEES]
+
+
+def test_what_is_no_text_is_refused_as_a_question(engine: Hindsight) -> None:
+    with pytest.raises(InvalidInputError, match="query is None; give text"):
+        common.recall(engine, "b", None)  # type: ignore[arg-type]
 
 
 class Options(TypedDict):

@@ -35,6 +35,7 @@ from hindsight_integrations.recall.request import DEFAULTS, recall_request
 from hindsight_integrations.reflect import answer
 from hindsight_integrations.rendering import FURTHER, as_item, as_line
 from hindsight_integrations.results import (
+    NOTHING_ASKED,
     NOTHING_FOUND,
     Context,
     Failure,
@@ -215,12 +216,15 @@ def recall(
 ) -> RecallResult:
     """Call `Hindsight.recall` on those of the banks that exist.
 
-    Failed parts of recall, and notes, are logged, because an agent reads neither.
+    A blank question finds nothing; see `asks_nothing`. Failed parts of recall, and notes, are
+    logged, because an agent reads neither.
     """
+    banks = (bank_id,) if isinstance(bank_id, str) else tuple(bank_id)
+    if asks_nothing(query, options):
+        return RecallResult(banks, query)
     try:
         result = memory.recall(bank_id, query, **options)
     except BankNotFoundError:
-        banks = (bank_id,) if isinstance(bank_id, str) else tuple(bank_id)
         existing = [bank for bank in banks if _exists(memory, bank)]
         if not existing:
             return RecallResult(banks, query)
@@ -232,13 +236,31 @@ def recall(
 
 
 def reflect(memory: Hindsight, bank_id: str, query: str, **options: Any) -> Reflection:
-    """Call `Hindsight.reflect`; failed parts of recall are logged."""
+    """Call `Hindsight.reflect`; a blank question finds nothing, failed parts are logged."""
     try:
-        result = memory.reflect(bank_id, query, **options)
+        result = None if asks_nothing(query, options) else memory.reflect(bank_id, query, **options)
     except BankNotFoundError:
-        return Reflection(bank_id, query, NOTHING_FOUND, (), Context(bank_id, query), ModelUsage())
+        result = None
+    if result is None:
+        text = nothing_found(query)
+        return Reflection(bank_id, query, text, (), Context(bank_id, query), ModelUsage())
     _log(result.failures, bank_id)
     return result
+
+
+def asks_nothing(query: object, options: Mapping[str, Any]) -> bool:
+    """Return True for a blank question without a vector of its own.
+
+    `Hindsight.recall` refuses it. Agents and chains pass one without the program's doing, and
+    expect a retriever that finds nothing, so adapters search nothing.
+    """
+    is_blank = isinstance(query, str) and validation.is_blank(query)
+    return is_blank and options.get("query_vector") is None
+
+
+def nothing_found(query: str) -> str:
+    """Return what a model reads if a question found nothing; a blank one is named as the cause."""
+    return NOTHING_ASKED if validation.is_blank(query) else NOTHING_FOUND
 
 
 def forget(memory: Hindsight, bank_id: str, ids: Sequence[str]) -> tuple[str, ...]:
@@ -294,7 +316,7 @@ def answer_recall(
 ) -> tuple[str, RecallResult]:
     """Recall, and return the tool's answer: memories, each with its date and id."""
     result = recall(memory, bank_id, query, **options)
-    return fence("\n".join(map(_line, result))) if result else NOTHING_FOUND, result
+    return fence("\n".join(map(_line, result))) if result else nothing_found(query), result
 
 
 def answer_reflect(
@@ -302,7 +324,7 @@ def answer_reflect(
 ) -> tuple[str, Reflection]:
     """Reflect, and return the tool's answer with the result."""
     result = reflect(memory, bank_id, query, **options)
-    return fence(result.text) if result.context else NOTHING_FOUND, result
+    return fence(result.text) if result.context else nothing_found(query), result
 
 
 def answer_forget(

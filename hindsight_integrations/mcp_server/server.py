@@ -295,7 +295,9 @@ def _add_prompt(server: MCPServer[Any], use: Use, bank_of: BankOf, *, is_open: b
         except HindsightError as error:
             code = INVALID_PARAMS if isinstance(error, InvalidInputError) else INTERNAL_ERROR
             raise MCPError(code, str(error)) from error
-        return Template(texts.WITH_MEMORY).substitute(memories=memories or NOTHING_FOUND, task=task)
+        return Template(texts.WITH_MEMORY).substitute(
+            memories=memories or common.nothing_found(task), task=task
+        )
 
     def of_one(task: Task, ctx: Request) -> str:
         return render(ctx, task, None)

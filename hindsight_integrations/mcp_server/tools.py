@@ -69,7 +69,7 @@ def recall(memory: Hindsight, bank: str, *, query: str, max_tokens: int, **filte
             break
         lines.append(line)
     if not lines:
-        return NOTHING_FOUND
+        return common.nothing_found(query)
     more = len(found) + len(found.left_out) - len(lines)
     note = f"\n{more} more would need a larger max_tokens." if more else ""
     return fence("\n".join(lines)) + note
@@ -128,6 +128,8 @@ def _memory_line(memory: Memory) -> str:
 def why(memory: Hindsight, bank: str, *, query: str, memory_id: str | None) -> str:
     """Return why memories were found for a question, or why one was left out."""
     result = common.recall(memory, bank, query, max_tokens=arguments.TOKENS)
+    if common.asks_nothing(query, {}):
+        return common.nothing_found(query)
     if memory_id is None:
         head = [f"Times in the question: {', '.join(w.text for w in result.windows) or 'none'}. "]
         head += [f"Known names: {', '.join(result.entities_named) or 'none'}."]

@@ -8,9 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.results import NOTHING_FOUND
+from hindsight_integrations.results import NOTHING_ASKED, NOTHING_FOUND
 from hindsight_integrations.retain.fence import fence
 from hindsight_integrations.workspace.results import SearchHit
 from hindsight_integrations.workspace.workspace import Workspace
@@ -104,6 +105,8 @@ def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> tuple[Work
     """
 
     def memory_search(query: str, max_results: int = 6, min_score: float = 0.0) -> str:
+        if validation.is_blank(query):
+            return NOTHING_ASKED
         hits = workspace.search(query, max_results, min_score)
         return fence("\n".join(map(_line, hits))) if hits else NOTHING_FOUND
 
@@ -111,6 +114,8 @@ def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> tuple[Work
         return fence(workspace.get(path, from_line, lines).text)
 
     def reflect_on(query: str) -> str:
+        if validation.is_blank(query):
+            return NOTHING_ASKED
         found = workspace.reflect(query)
         # An agent reads the evidence itself where no rule could answer from it.
         text = found.text if found else found.context.text

@@ -13,7 +13,7 @@ from mcp import Client, MCPError
 from hindsight_integrations import Hindsight, InvalidInputError
 from hindsight_integrations.mcp_server import create_server, texts
 from hindsight_integrations.nlp.tokens import count
-from hindsight_integrations.results import NOTHING_FOUND
+from hindsight_integrations.results import NOTHING_ASKED, NOTHING_FOUND
 from hindsight_integrations.retain.fence import FENCE_END, FENCE_START
 
 eras = pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -191,8 +191,11 @@ async def test_resources_and_the_prompt(memory: Hindsight) -> None:
         assert text.startswith(FENCE_START)
         assert "Parcel 7 came to Hamburg." in text.partition(FENCE_END)[0]
         assert "\n\nWhere is parcel 7?\n" in text
-        with pytest.raises(MCPError, match="query is blank"):
-            await client.get_prompt("with_memory", {"task": " "})
+        prompt = await client.get_prompt("with_memory", {"task": " "})
+        assert prompt.messages[0].content.text.startswith(NOTHING_ASKED)
+        for tool in ("recall", "reflect", "why"):
+            assert await call(client, tool, query="\u200b ") == NOTHING_ASKED
+        assert await call(client, "why", query="", memory_id="m-1") == NOTHING_ASKED
 
 
 async def test_a_bank_that_does_not_exist_is_empty_and_is_not_made(memory: Hindsight) -> None:
