@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import unicodedata
 from collections.abc import Iterator
 from typing import Any, TypedDict
 
@@ -114,3 +116,43 @@ def test_shortened_it_keeps_whole_lines_of_the_most_relevant_under_their_date() 
     less = shortened(recalled, counter.count(recalled) - counter.count(kept) + 1, counter)
     assert less == section("[02 Apr 2021, 09:30]\nTomas: Ruth keeps bees.")
     assert shortened(recalled, counter.count(recalled) - 5, counter) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "is_shown"),
+    [
+        ("Ruth keeps bees.", True),
+        ("So it is: Ruth\n  keeps\tbees. And Zoë?", True),
+        ('"Ruth keeps bees."', True),
+        ("Truth keeps bees.", False),
+        ("Ruth keeps bees.Zoë keeps hens.", True),
+        ("ruth keeps bees.", False),
+        ("Ruth keeps many bees.", False),
+        ("Ruth keeps", False),
+        ("Truth keeps bees. Ruth keeps bees.", True),
+        ("", False),
+    ],
+)
+def test_a_memory_is_shown_where_a_message_has_its_whole_text(
+    engine: Hindsight, message: str, is_shown: bool
+) -> None:
+    recalled = common.recall(engine, "b", "Who keeps bees?")
+    for texts in ([message], ["Hello.", message, "Bye."]):
+        assert common.memories_not_shown(recalled, texts) == ([] if is_shown else [*recalled])
+    assert common.memories_not_shown(recalled, ["Ruth keeps", "bees."]) == [*recalled]
+
+
+def test_two_ways_to_write_a_letter_are_one_text(engine: Hindsight) -> None:
+    engine.retain("composed", unicodedata.normalize("NFD", "Zoë keeps hens in Genève."))
+    recalled = common.recall(engine, "composed", "Who keeps hens?")
+    assert common.memories_not_shown(recalled, ["Zoë keeps hens in Genève."]) == []
+
+
+def test_what_is_shown_is_found_in_hostile_text_without_delay(engine: Hindsight) -> None:
+    engine.retain("long", "a" * 4000 + " keeps bees")
+    engine.retain("long", "aa" * 400)
+    recalled = common.recall(engine, "long", "bees", fill=True)
+    started = time.process_time()
+    for hostile in ("a" * 200_000, "a " * 100_000, ("a" * 400) * 500 + " "):
+        assert common.memories_not_shown(recalled, [hostile]) == [*recalled]
+    assert time.process_time() - started < 2

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from inspect import Parameter, signature
@@ -446,6 +447,40 @@ def as_question(message: str) -> str:
     """Return the query for a message of any length; "" if the message says nothing."""
     text = strip_fenced(message).strip()
     return "" if validation.is_blank(text) else text[: validation.MAX_QUERY]
+
+
+def memories_not_shown(recalled: Iterable[Recalled], texts: Iterable[str]) -> list[Recalled]:
+    """Return the memories that a conversation does not show already, in the same order.
+
+    A memory is shown if a message contains its whole text: in the same letters, with any white
+    space between the words, and not as a part of a longer word ("Ann" in "Annual"). A paraphrase
+    is no such text: to show a memory twice costs a line, to leave it out may cost the answer.
+
+    Args:
+        recalled: the memories.
+        texts: the messages that the model sees.
+    """
+    visible = "\n".join(map(_flat, texts))
+    return [one for one in recalled if not _contains(visible, _flat(one.memory.text))]
+
+
+def _flat(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _contains(visible: str, text: str) -> bool:
+    start = visible.find(text)
+    while start >= 0:
+        end = start + len(text)
+        before, after = visible[max(0, start - 1) : start + 1], visible[end - 1 : end + 1]
+        if not (_is_within_word(before) or _is_within_word(after)):
+            return True
+        start = visible.find(text, end)  # past it, so that hostile text is read once
+    return False
+
+
+def _is_within_word(pair: str) -> bool:
+    return len(pair) == 2 and pair.isalnum()
 
 
 def section(memories: str) -> str:

@@ -57,7 +57,7 @@ from hindsight_integrations.integrations.langchain.conversions import (
 )
 from hindsight_integrations.integrations.langchain.showing import (
     TurnMemories,
-    memories_not_shown,
+    section_for,
     watch_for_loss,
 )
 from hindsight_integrations.prompts import DECODING_ERRORS
@@ -407,7 +407,7 @@ class HindsightMiddleware(TurnMiddleware):
             return DECODING_ERRORS
 
     def _prompt_text(self, recalled: TurnMemories | str, messages: Sequence[BaseMessage]) -> str:
-        return recalled if isinstance(recalled, str) else memories_not_shown(recalled, messages)
+        return recalled if isinstance(recalled, str) else section_for(recalled, messages)
 
     def _retain_turn(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
         if self.retain != "every_turn":
