@@ -29,12 +29,14 @@ from hindsight_integrations.integrations.llamaindex.messages import (
     TOKEN_LIMIT,
     newest_turns,
 )
+from hindsight_integrations.integrations.signatures import with_own_signature
 from hindsight_integrations.normalization import new_id
 
 CONTEXT_SHARE = 0.75
 """Share of a model's context window, if the model is known; that of LlamaIndex's chat buffer."""
 
 
+@with_own_signature
 class HindsightMemory(BaseMemory):  # type: ignore[misc]
     """A chat's memory for agents and chat engines: its recent messages, and a bank.
 

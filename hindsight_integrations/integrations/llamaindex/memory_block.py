@@ -20,11 +20,13 @@ from hindsight_integrations.integrations.common import (
 )
 from hindsight_integrations.integrations.llamaindex.chats import Chats, chat_options
 from hindsight_integrations.integrations.llamaindex.conversions import ChatOptions, plain_bank
+from hindsight_integrations.integrations.signatures import with_own_signature
 from hindsight_integrations.nlp import tokens
 
 Retaining = Literal["eager", "overflow", "never"]
 
 
+@with_own_signature
 class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
     """A bank as a block of LlamaIndex's `Memory`.
 
