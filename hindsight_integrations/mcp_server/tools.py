@@ -87,8 +87,13 @@ def forget(
     **filters: Any,
 ) -> str:
     """Forget by id, document or filter, or show what would be deleted; see `dry_run`."""
-    chosen = {name: value for name, value in filters.items() if value}
-    only_shown = bool(chosen) if dry_run is None else dry_run
+    chosen = {name: value for name, value in filters.items() if value or name == "types"}
+    if not ids and not any(chosen.values()):
+        raise InvalidInputError(
+            "nothing to forget was named; give ids, a document_id, or a filter; an empty list "
+            "names nothing"
+        )
+    only_shown = any(chosen.values()) if dry_run is None else dry_run
     gone = memory.forget(bank, ids, dry_run=only_shown, **chosen)
     if not gone:
         return "Nothing matches; nothing was deleted."

@@ -13,11 +13,12 @@ from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.results import NOTHING_ASKED, NOTHING_FOUND
 from hindsight_integrations.retain.fence import fence
+from hindsight_integrations.tool_arguments import ToolArguments
 from hindsight_integrations.workspace.results import SearchHit
 from hindsight_integrations.workspace.workspace import Workspace
 
 
-class SearchArguments(BaseModel):
+class SearchArguments(ToolArguments):
     """Arguments of the model for a search."""
 
     model_config = ConfigDict(extra="forbid")
@@ -28,7 +29,7 @@ class SearchArguments(BaseModel):
     min_score: float = Field(0.0, ge=0, le=1, description="Leave out results with a lower score.")
 
 
-class GetArguments(BaseModel):
+class GetArguments(ToolArguments):
     """Arguments of the model for reading a note."""
 
     model_config = ConfigDict(extra="forbid")
@@ -37,7 +38,7 @@ class GetArguments(BaseModel):
     lines: int | None = Field(None, ge=1, description="Number of lines. Default: all.")
 
 
-class ReflectArguments(BaseModel):
+class ReflectArguments(ToolArguments):
     """Arguments of the model for a reflection."""
 
     model_config = ConfigDict(extra="forbid")

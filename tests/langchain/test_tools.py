@@ -352,3 +352,11 @@ async def test_a_blank_question_is_answered_with_what_to_do(
     engine.retain(bank, "Ruth lives in Lisbon.")
     message = await call(mode, make(engine, bank), query=" ")
     assert (message.content, message.status) == (NOTHING_ASKED, "success")
+
+
+@both
+async def test_null_counts_as_not_given(mode: str, engine: Hindsight, bank: str) -> None:
+    retain, recall = retain_tool(engine, bank), recall_tool(engine, bank)
+    await call(mode, retain, content="Ruth lives in Lisbon.", type=None, tags=None)
+    told = await call(mode, recall, query="Where does Ruth live?", types=None, tags=None)
+    assert "Ruth lives in Lisbon." in told.content

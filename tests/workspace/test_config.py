@@ -152,6 +152,7 @@ def test_the_tools_answer_a_model(workspace: Workspace) -> None:
     for wrong in ({}, {"query": "x", "bank_id": "other"}, {"query": "x", "max_results": 0}):
         with pytest.raises(InvalidInputError, match="memory_search"):
             tools["memory_search"](**wrong)
+    assert tools["memory_search"](query="pear tree", max_results=None, min_score=None)
     for tool in ("memory_search", "reflect"):
         assert tools[tool](query=" ") == NOTHING_ASKED
     schema = tools["memory_get"].schema()

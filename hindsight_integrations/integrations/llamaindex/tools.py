@@ -121,7 +121,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
             memory_id (str): Id of the memory, as recall gives it.
             content (str): The whole corrected statement, with names and dates.
             speaker (str): Who said it; '' for nobody.
-            entities (list): All names it mentions.
+            entities (list): All names it mentions; empty for none.
             said (str): When it was said, in ISO 8601.
             happened (str): When it happened: a day, or START/END, in ISO 8601.
             reason (str): Why it was wrong.
