@@ -212,7 +212,7 @@ def _tool(tool: Tool, use: Use, bank_of: BankOf, *, is_open: bool) -> ServerTool
         structured_output=False,  # a host could show it to the model without the fence
     )
     model = server_tool.fn_metadata.arg_model
-    strict = create_model(tool.name, __base__=(_GivenArguments, model))
+    strict: Any = create_model(tool.name, __base__=(_GivenArguments, model))
     server_tool.fn_metadata.arg_model = strict
     server_tool.parameters = strict.model_json_schema(by_alias=True)
     return server_tool
