@@ -57,7 +57,7 @@ def api_page(document: Mapping[str, Any]) -> str:
         f"<style>{_STYLE}</style></head><body><main><h1>{title}</h1>"
         '<p>The same for programs: <a href="openapi.json">openapi.json</a>, which API clients such '
         "as Bruno, Insomnia or Postman import to send requests.</p>"
-        f"{subjects}</main></body></html>"
+        f"{_errors(document)}{subjects}</main></body></html>"
     )
 
 
@@ -71,12 +71,20 @@ def _operation(
     arguments = [*_parameters(operation), *_body_fields(document, operation)]
     if arguments:
         yield table(arguments, "Arguments", most=len(arguments))
-    answers = [
-        {"status": status, "": answer["description"]}
+    yield f"<p>Answers: {', '.join(operation['responses'])}</p></details>"
+
+
+def _errors(document: Mapping[str, Any]) -> str:
+    """Return what the statuses of errors mean, which is the same for all operations."""
+    errors = {
+        status: answer["description"]
+        for methods in document["paths"].values()
+        for operation in methods.values()
         for status, answer in operation["responses"].items()
-    ]
-    yield table(answers, "Answers", most=len(answers))
-    yield "</details>"
+        if int(status) >= 400
+    }
+    rows = [{"status": status, "": errors[status]} for status in sorted(errors)]
+    return table(rows, "Errors")
 
 
 def _parameters(operation: Mapping[str, Any]) -> Iterator[dict[str, str]]:
