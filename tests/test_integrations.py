@@ -35,6 +35,8 @@ def test_a_bank_that_does_not_exist_is_an_empty_one_to_every_verb(engine: Hindsi
     assert (reflection.text, reflection.sources) == (NOTHING_FOUND, ())
     with pytest.raises(MemoryNotFoundError):
         common.forget(engine, "nobody", ["m-1"])
+    with pytest.raises(InvalidInputError, match="no ids given; give those of memories"):
+        common.forget(engine, "b", [])
     common.forget_document(engine, "nobody", "d")
     common.forget_document(engine, "b", "no such document")
     assert [bank.id for bank in engine.banks.list()] == ["b"]

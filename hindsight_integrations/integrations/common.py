@@ -268,8 +268,11 @@ def forget(memory: Hindsight, bank_id: str, ids: Sequence[str]) -> tuple[str, ..
     """Call `Hindsight.forget` with ids.
 
     Raises:
+        InvalidInputError: no id was given.
         MemoryNotFoundError: one of them does not exist; nothing was deleted.
     """
+    if not ids:
+        raise InvalidInputError("no ids given; give those of memories, as recall shows them")
     try:
         return memory.forget(bank_id, ids)
     except BankNotFoundError as error:

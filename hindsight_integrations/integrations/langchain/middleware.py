@@ -574,9 +574,14 @@ def _messages(state: Any, field: str) -> Sequence[BaseMessage]:
     One that stands alone, such as a text, is a list of one, as LangGraph's `add_messages` takes it.
 
     Raises:
-        InvalidInputError: they are none that a chat model takes.
+        InvalidInputError: they are none that a chat model takes, or the state has no such field.
     """
-    given = state[field] if isinstance(state, Mapping) else getattr(state, field)
+    try:
+        given = state[field] if isinstance(state, Mapping) else getattr(state, field)
+    except (KeyError, AttributeError) as error:
+        raise InvalidInputError(
+            f"the state has no {field!r}; name the field of its messages, as in messages=..."
+        ) from error
     try:
         alone = isinstance(given, str | Mapping | BaseMessage)
         return convert_to_messages([given] if alone else given)
