@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from hindsight_integrations import display
-from hindsight_integrations.display import Shown
+from hindsight_integrations.display import NotebookTable
 from hindsight_integrations.history import Change
 from hindsight_integrations.models import Memory, ObservationKind
 
@@ -41,7 +41,7 @@ class Quotation:
 
 
 @dataclass(frozen=True, slots=True)
-class Observation(Shown):
+class Observation(NotebookTable):
     """A statement that several memories support together.
 
     Attributes:
@@ -80,7 +80,7 @@ class Observation(Shown):
             f"confidence {self.confidence:.2f}, {self.trend})"
         )
 
-    def _shown(self) -> Mapping[str, object]:
+    def _table_fields(self) -> Mapping[str, object]:
         return {
             "observation": self.text,
             "confidence": display.Share(self.confidence),
@@ -92,7 +92,7 @@ class Observation(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion(Shown):
+class Opinion(NotebookTable):
     """A belief of the bank's agent about a topic; see `Observation` for the common attributes.
 
     Attributes:
@@ -122,7 +122,7 @@ class Opinion(Shown):
     def __repr__(self) -> str:
         return f"Opinion({self.topic!r}: {self.text!r}, confidence {self.confidence:.2f})"
 
-    def _shown(self) -> Mapping[str, object]:
+    def _table_fields(self) -> Mapping[str, object]:
         return {
             "topic": self.topic,
             "opinion": self.text,

@@ -83,17 +83,17 @@ def lines(title: str, items: Sequence[object], most: int = 10) -> str:
     return "\n".join([title, *shown, *rest])
 
 
-class Shown(ABC):
+class NotebookTable(ABC):
     """Base of values that a notebook shows as a table of their fields."""
 
     __slots__ = ()
 
     @abstractmethod
-    def _shown(self) -> Mapping[str, object]:
+    def _table_fields(self) -> Mapping[str, object]:
         """Return the fields to show by name, "" for one that is empty."""
 
     def _repr_html_(self) -> str:
-        return record(self._shown(), type(self).__name__)
+        return record(self._table_fields(), type(self).__name__)
 
 
 def _cell(value: object) -> str:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hindsight_integrations import display
-from hindsight_integrations.display import Shown
+from hindsight_integrations.display import NotebookTable
 
 
 @dataclass(frozen=True, slots=True)
-class Change(Shown):
+class Change(NotebookTable):
     """One entry of a history: the field, its old and new value, the time and the reason.
 
     Attributes:
@@ -33,7 +33,7 @@ class Change(Shown):
         what = " ".join(filter(None, (self.action, self.field, values)))
         return f"Change({display.moment(self.at)}: {what}{because})"
 
-    def _shown(self) -> Mapping[str, object]:
+    def _table_fields(self) -> Mapping[str, object]:
         return {
             "at": display.moment(self.at),
             "what": f"{self.action} {self.field}",
@@ -44,7 +44,7 @@ class Change(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEntry(Shown):
+class AuditEntry(NotebookTable):
     """One entry of a bank's audit log. It names what was changed, without its content.
 
     Attributes:
@@ -74,7 +74,7 @@ class AuditEntry(Shown):
         what = f"{self.action} {self.kind} {self.id!r}"
         return f"AuditEntry({display.moment(self.at)}: {what}{by}{because})"
 
-    def _shown(self) -> Mapping[str, object]:
+    def _table_fields(self) -> Mapping[str, object]:
         return {
             "at": display.moment(self.at),
             "what": " ".join((self.action, self.kind, *self.fields)),

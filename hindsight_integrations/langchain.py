@@ -1,4 +1,4 @@
-# ruff: noqa: F403, F405
+# ruff: noqa: F403
 """Adapters for LangChain and LangGraph: the public import path.
 
     from hindsight_integrations.langchain import HindsightMiddleware, HindsightRetriever
@@ -13,34 +13,8 @@ from hindsight_integrations.integrations import langchain as _adapters
 if TYPE_CHECKING:
     from hindsight_integrations.integrations.langchain import *
     from hindsight_integrations.integrations.langchain import HindsightMemory as HindsightMemory
-
-__all__ = [
-    "GivenVectors",
-    "HindsightChatMessageHistory",
-    "HindsightEmbeddings",
-    "HindsightMiddleware",
-    "HindsightReranker",
-    "HindsightRetriever",
-    "HindsightStore",
-    "HindsightToolkit",
-    "HindsightVectorStore",
-    "LangChainVectors",
-    "ReflectionChatMessageHistory",
-    "ReflectionMiddleware",
-    "as_items",
-    "correct_tool",
-    "forget_tool",
-    "history_tool",
-    "recall_node",
-    "recall_tool",
-    "reflect_tool",
-    "retain_node",
-    "retain_tool",
-    "workspace_tools",
-]
-
-
-if not TYPE_CHECKING:  # a type checker shall refuse a name that does not exist
+else:  # a type checker reads the names above, and refuses one that does not exist
+    __all__ = _adapters.__all__
 
     def __getattr__(name: str) -> object:
         return getattr(_adapters, name)

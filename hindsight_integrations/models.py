@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Generic, Literal, TypeAlias, TypeVar, get_args, overload
 
 from hindsight_integrations import display
-from hindsight_integrations.display import Shown
+from hindsight_integrations.display import NotebookTable
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.timespan import Precision, TimeSpan, as_utc
 
@@ -208,7 +208,7 @@ class Directive:
 
 
 @dataclass(frozen=True, slots=True)
-class Bank(Shown):
+class Bank(NotebookTable):
     """An isolated memory space of one agent or user.
 
     Attributes:
@@ -237,7 +237,7 @@ class Bank(Shown):
         name = f", {display.short(self.name)}" if self.name else ""
         return f"Bank({self.id!r}{name}, created {display.moment(self.created_at)})"
 
-    def _shown(self) -> Mapping[str, object]:
+    def _table_fields(self) -> Mapping[str, object]:
         return {
             "id": self.id,
             "name": self.name,
@@ -249,7 +249,7 @@ class Bank(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class BankStats(Shown):
+class BankStats(NotebookTable):
     """Counts of a bank's contents."""
 
     bank_id: str
@@ -269,7 +269,7 @@ class BankStats(Shown):
         shown = ", ".join(display.counted(number, noun) for noun, number in counts.items())
         return f"BankStats({self.bank_id!r}: {shown})"
 
-    def _shown(self) -> Mapping[str, object]:
+    def _table_fields(self) -> Mapping[str, object]:
         times = (self.first_mentioned_at, self.last_mentioned_at)
         return {
             "memories": self.memories,
@@ -310,7 +310,7 @@ RECORD_PARTS: tuple[RecordPart, ...] = get_args(RecordPart)
 
 
 @dataclass(frozen=True, slots=True)
-class Document(Shown):
+class Document(NotebookTable):
     """The text that memories came from.
 
     Attributes:
@@ -335,7 +335,7 @@ class Document(Shown):
         chunks = display.counted(self.chunk_count, "chunk")
         return f"Document({self.id!r}, {chunks}, changed {changed})"
 
-    def _shown(self) -> Mapping[str, object]:
+    def _table_fields(self) -> Mapping[str, object]:
         return {
             "id": self.id,
             "chunks": self.chunk_count,
@@ -380,7 +380,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory(Shown):
+class Memory(NotebookTable):
     """One retained statement.
 
     Attributes:
@@ -469,7 +469,7 @@ class Memory(Shown):
         said = display.moment(self.mentioned_at)
         return f"Memory({self.id!r}: {display.short(self.text)}, {self.type}{by}, {said}{state})"
 
-    def _shown(self) -> Mapping[str, object]:
+    def _table_fields(self) -> Mapping[str, object]:
         return {
             "text": self.text,
             "type": self.type,
@@ -490,7 +490,7 @@ def is_conclusion(memory: Memory) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Entity(Shown):
+class Entity(NotebookTable):
     """A person, place, organisation or thing, with its other names."""
 
     id: str
@@ -507,7 +507,7 @@ class Entity(Shown):
         also = f", also {', '.join(map(repr, self.aliases))}" if self.aliases else ""
         return f"Entity({self.name!r}, {self.kind}, {mentions}{also})"
 
-    def _shown(self) -> Mapping[str, object]:
+    def _table_fields(self) -> Mapping[str, object]:
         return {
             "name": self.name,
             "kind": self.kind,
@@ -537,7 +537,7 @@ class ObservationKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MentalModel(Shown):
+class MentalModel(NotebookTable):
     """A summary that the user curates and that reflection reads first.
 
     Attributes:
@@ -565,7 +565,7 @@ class MentalModel(Shown):
         written = display.moment(self.refreshed_at)
         return f"MentalModel({self.name!r}: {display.short(self.text)}, written {written})"
 
-    def _shown(self) -> Mapping[str, object]:
+    def _table_fields(self) -> Mapping[str, object]:
         return {
             "name": self.name,
             "text": self.text,
@@ -648,7 +648,7 @@ class Page(Generic[T]):
         return display.lines(f"Page({len(self.items)} of {self.total})", self.items)
 
     def _repr_html_(self) -> str:
-        rows = [item._shown() for item in self.items if isinstance(item, Shown)]
+        rows = [item._table_fields() for item in self.items if isinstance(item, NotebookTable)]
         return display.table(rows, f"{len(self.items)} of {self.total}")
 
 

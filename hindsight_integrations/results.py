@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple, Self, overload
 
 from hindsight_integrations import display
-from hindsight_integrations.display import Shown
+from hindsight_integrations.display import NotebookTable
 from hindsight_integrations.errors import MemoryNotFoundError
 from hindsight_integrations.explain import DETAILED, Explanation
 from hindsight_integrations.models import (
@@ -235,7 +235,7 @@ SHOWN_MEMORIES, SHOWN_REASONS = 10, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled(RankedMemory, Shown):
+class Recalled(RankedMemory, NotebookTable):
     """A memory in a result; all that a `Memory` has can be read from it directly.
 
     Attributes:
@@ -260,8 +260,8 @@ class Recalled(RankedMemory, Shown):
         text = display.short(self.text)
         return f"Recalled({self.rank}: {text}, relevance {self.relevance:.2f}, {self.id!r})"
 
-    def _shown(self) -> Mapping[str, object]:
-        memory = self.memory._shown()
+    def _table_fields(self) -> Mapping[str, object]:
+        memory = self.memory._table_fields()
         return {
             "rank": self.rank,
             "relevance": display.Share(self.relevance),
@@ -396,13 +396,15 @@ class RecallResult(RankedResult):
         size = f"{memories}, {self.tokens} of {self.max_tokens} tokens"
         failed = "".join(f"; {failure}" for failure in self.failures)
         noted = "".join(f"; {note}" for note in self.notes)
-        rows = [memory._shown() for memory in self.memories]
+        rows = [memory._table_fields() for memory in self.memories]
         return display.table(rows, f"{self.query} ({size}{failed}{noted})", SHOWN_MEMORIES)
 
 
 # Reflecting
 
 NOTHING_FOUND = "No relevant memories found."
+
+NOTHING_ASKED = "The question is blank, so nothing was looked up; ask in plain words."
 """Text of a context without memories."""
 
 NOTHING_KNOWN = "Nothing known: no memory answers this."

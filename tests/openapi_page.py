@@ -14,8 +14,9 @@ REFUSED = "Not offered"
 """Tag of the operations that answer 501."""
 
 INTRODUCTION = """
-Of `hindsight-memory serve` ([service.md](service.md)), which has it at `/openapi.json`, and at
-`/docs` to be tried. Arguments are JSON; those in **bold** are required. Times are ISO 8601.
+Of `hindsight-memory serve` ([service.md](service.md)), which has it at `/openapi.json`, with the
+errors of each request, and at `/docs` as a page. Arguments are JSON;
+those in **bold** are required. Times are ISO 8601.
 
 | status | |
 |---|---|

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from inspect import Parameter, isclass, signature
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +15,14 @@ from llama_index.core import Document as LlamaDocument
 from llama_index.core.llms import ChatMessage
 from llama_index.core.schema import TextNode
 
-from hindsight_integrations import Hindsight, InvalidInputError, Memory, Settings
+from hindsight_integrations import (
+    Hindsight,
+    InvalidInputError,
+    Memory,
+    Settings,
+    langchain,
+    llamaindex,
+)
 from hindsight_integrations.retain.foreign import foreign_item
 from hindsight_integrations.stores.base import DOCUMENT, Kind
 from hindsight_integrations.stores.chroma.index import ChromaVectors
@@ -158,3 +166,24 @@ def test_memories_are_stored_together_and_replaced_by_id(engine: Hindsight, bank
         engine.retain_memories(bank, [given[0], given[0]])
     with pytest.raises(InvalidInputError, match="vectors"):
         engine.retain_memories(bank, given[:1], vectors=[None, None])
+
+
+def required(parameters: Iterable[Parameter]) -> set[str]:
+    several = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    return {one.name for one in parameters if one.default is one.empty and one.kind not in several}
+
+
+def classes() -> list[type]:
+    named = [
+        getattr(package, name) for package in (langchain, llamaindex) for name in package.__all__
+    ]
+    return [each for each in named if isclass(each)]
+
+
+@pytest.mark.parametrize("part", classes(), ids=lambda part: f"{part.__module__}.{part.__name__}")
+def test_the_signature_that_help_shows_is_that_of_the_constructor(part: type) -> None:
+    _, *own = signature(part.__init__).parameters.values()  # type: ignore[misc]
+    shown = signature(part).parameters
+    assert required(shown.values()) == required(own)
+    if any("Unpack" in str(one.annotation) for one in own):  # `**options` are those of a verb
+        assert [*shown.values()] == own

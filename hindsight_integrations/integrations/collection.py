@@ -112,7 +112,7 @@ class Collection:
         """Return the `k` texts most relevant to a question, or nearest to a `query_vector`."""
         given: dict[str, Any] = {"fill": True, "max_tokens": _ALL_TOKENS, **options}
         given["where"] = self._where(where)
-        question = query.strip()[: validation.MAX_QUERY]
+        question = validation.text(query, "query").strip()[: validation.MAX_QUERY]
         result = recall(self.memory, bank_id, question, **given)
         found = result.memories[: validation.positive("k", k)]
         return [_record(each.memory, each.score) for each in found]

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from inspect import Parameter, signature
@@ -35,6 +36,7 @@ from hindsight_integrations.recall.request import DEFAULTS, recall_request
 from hindsight_integrations.reflect import answer
 from hindsight_integrations.rendering import FURTHER, as_item, as_line
 from hindsight_integrations.results import (
+    NOTHING_ASKED,
     NOTHING_FOUND,
     Context,
     Failure,
@@ -215,12 +217,15 @@ def recall(
 ) -> RecallResult:
     """Call `Hindsight.recall` on those of the banks that exist.
 
-    Failed parts of recall, and notes, are logged, because an agent reads neither.
+    A blank question finds nothing; see `asks_nothing`. Failed parts of recall, and notes, are
+    logged, because an agent reads neither.
     """
+    banks = (bank_id,) if isinstance(bank_id, str) else tuple(bank_id)
+    if asks_nothing(query, options):
+        return RecallResult(banks, query)
     try:
         result = memory.recall(bank_id, query, **options)
     except BankNotFoundError:
-        banks = (bank_id,) if isinstance(bank_id, str) else tuple(bank_id)
         existing = [bank for bank in banks if _exists(memory, bank)]
         if not existing:
             return RecallResult(banks, query)
@@ -232,21 +237,42 @@ def recall(
 
 
 def reflect(memory: Hindsight, bank_id: str, query: str, **options: Any) -> Reflection:
-    """Call `Hindsight.reflect`; failed parts of recall are logged."""
+    """Call `Hindsight.reflect`; a blank question finds nothing, failed parts are logged."""
     try:
-        result = memory.reflect(bank_id, query, **options)
+        result = None if asks_nothing(query, options) else memory.reflect(bank_id, query, **options)
     except BankNotFoundError:
-        return Reflection(bank_id, query, NOTHING_FOUND, (), Context(bank_id, query), ModelUsage())
+        result = None
+    if result is None:
+        text = nothing_found(query)
+        return Reflection(bank_id, query, text, (), Context(bank_id, query), ModelUsage())
     _log(result.failures, bank_id)
     return result
+
+
+def asks_nothing(query: object, options: Mapping[str, Any]) -> bool:
+    """Return True for a blank question without a vector of its own.
+
+    `Hindsight.recall` refuses it. Agents and chains pass one without the program's doing, and
+    expect a retriever that finds nothing, so adapters search nothing.
+    """
+    is_blank = isinstance(query, str) and validation.is_blank(query)
+    return is_blank and options.get("query_vector") is None
+
+
+def nothing_found(query: str) -> str:
+    """Return what a model reads if a question found nothing; a blank one is named as the cause."""
+    return NOTHING_ASKED if validation.is_blank(query) else NOTHING_FOUND
 
 
 def forget(memory: Hindsight, bank_id: str, ids: Sequence[str]) -> tuple[str, ...]:
     """Call `Hindsight.forget` with ids.
 
     Raises:
+        InvalidInputError: no id was given.
         MemoryNotFoundError: one of them does not exist; nothing was deleted.
     """
+    if not ids:
+        raise InvalidInputError("no ids given; give those of memories, as recall shows them")
     try:
         return memory.forget(bank_id, ids)
     except BankNotFoundError as error:
@@ -294,7 +320,7 @@ def answer_recall(
 ) -> tuple[str, RecallResult]:
     """Recall, and return the tool's answer: memories, each with its date and id."""
     result = recall(memory, bank_id, query, **options)
-    return fence("\n".join(map(_line, result))) if result else NOTHING_FOUND, result
+    return fence("\n".join(map(_line, result))) if result else nothing_found(query), result
 
 
 def answer_reflect(
@@ -302,7 +328,7 @@ def answer_reflect(
 ) -> tuple[str, Reflection]:
     """Reflect, and return the tool's answer with the result."""
     result = reflect(memory, bank_id, query, **options)
-    return fence(result.text) if result.context else NOTHING_FOUND, result
+    return fence(result.text) if result.context else nothing_found(query), result
 
 
 def answer_forget(
@@ -424,6 +450,40 @@ def as_question(message: str) -> str:
     """Return the query for a message of any length; "" if the message says nothing."""
     text = strip_fenced(message).strip()
     return "" if validation.is_blank(text) else text[: validation.MAX_QUERY]
+
+
+def memories_not_shown(recalled: Iterable[Recalled], texts: Iterable[str]) -> list[Recalled]:
+    """Return the memories that a conversation does not show already, in the same order.
+
+    A memory is shown if a message contains its whole text: in the same letters, with any white
+    space between the words, and not as a part of a longer word ("Ann" in "Annual"). A paraphrase
+    is no such text: to show a memory twice costs a line, to leave it out may cost the answer.
+
+    Args:
+        recalled: the memories.
+        texts: the messages that the model sees.
+    """
+    visible = "\n".join(map(_flat, texts))
+    return [one for one in recalled if not _contains(visible, _flat(one.memory.text))]
+
+
+def _flat(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _contains(visible: str, text: str) -> bool:
+    start = visible.find(text)
+    while start >= 0:
+        end = start + len(text)
+        before, after = visible[max(0, start - 1) : start + 1], visible[end - 1 : end + 1]
+        if not (_is_within_word(before) or _is_within_word(after)):
+            return True
+        start = visible.find(text, end)  # past it, so that hostile text is read once
+    return False
+
+
+def _is_within_word(pair: str) -> bool:
+    return len(pair) == 2 and pair.isalnum()
 
 
 def section(memories: str) -> str:

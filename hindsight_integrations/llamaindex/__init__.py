@@ -1,4 +1,4 @@
-# ruff: noqa: F403, F405
+# ruff: noqa: F403
 """Adapters for LlamaIndex: the public import path.
 
     from hindsight_integrations.llamaindex import HindsightMemory, HindsightRetriever
@@ -12,30 +12,8 @@ from hindsight_integrations.integrations import llamaindex as _adapters
 
 if TYPE_CHECKING:
     from hindsight_integrations.integrations.llamaindex import *
-
-__all__ = [
-    "FunctionLLM",
-    "HindsightChatStore",
-    "HindsightEmbedding",
-    "HindsightMemory",
-    "HindsightMemoryBlock",
-    "HindsightProfileBlock",
-    "HindsightQueryEngine",
-    "HindsightRerank",
-    "HindsightRetriever",
-    "HindsightSerializer",
-    "HindsightTimeFilter",
-    "HindsightToolSpec",
-    "HindsightTransform",
-    "HindsightVectorStore",
-    "LlamaIndexVectors",
-    "RecallQuery",
-    "ReflectionChatMemory",
-    "workspace_tools",
-]
-
-
-if not TYPE_CHECKING:  # a type checker shall refuse a name that does not exist
+else:  # a type checker reads the names above, and refuses one that does not exist
+    __all__ = _adapters.__all__
 
     def __getattr__(name: str) -> object:
         return getattr(_adapters, name)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hindsight_integrations.integrations import arguments
+from hindsight_integrations.tool_arguments import ToolArguments
 
 TOKENS = 1024
 """Default token budget of a recall: an agent's context window is shared with other tools."""
@@ -15,7 +16,7 @@ TOKENS = 1024
 Type = Literal["world", "experience", "opinion", "observation"]
 
 
-class NoArguments(BaseModel):
+class NoArguments(ToolArguments):
     """No arguments."""
 
 
@@ -39,15 +40,18 @@ class Reflect(arguments.ReflectArguments):
     max_tokens: int = Field(TOKENS, ge=1, description="Maximum tokens of evidence.")
 
 
-class Filters(BaseModel):
+class Filters(ToolArguments):
     """Filter of memories: only those that meet all given conditions."""
 
     text: str | None = Field(None, description="Only those whose text contains this.")
     speaker: str | None = Field(None, description="Only those that this person said.")
     types: list[Type] | None = Field(None, description="Only these types.")
-    tags: list[str] = Field(default_factory=list, description="Only with one of these tags.")
+    tags: list[str] = Field(
+        default_factory=list, description="Only with one of these tags; empty for all."
+    )
     entities: list[str] = Field(
-        default_factory=list, description="Only those that mention one of these names."
+        default_factory=list,
+        description="Only those that mention one of these names; empty for all.",
     )
 
 
@@ -73,7 +77,7 @@ class ListMemories(Filters):
     cursor: str | None = Field(None, description="The cursor shown at the end of the last page.")
 
 
-class Why(BaseModel):
+class Why(ToolArguments):
     """Arguments of `why`."""
 
     query: str = Field(description="The question, as it was given to recall.")
@@ -82,46 +86,46 @@ class Why(BaseModel):
     )
 
 
-class Named(BaseModel):
+class Named(ToolArguments):
     """Arguments that name an entity."""
 
     name: str = Field(description="A name or alias.")
 
 
-class Person(BaseModel):
+class Person(ToolArguments):
     """Arguments of `profile`."""
 
     person: str = Field("user", description="A name, alias or speaker.")
 
 
-class MarkWrong(BaseModel):
+class MarkWrong(ToolArguments):
     """Arguments of `mark_wrong`."""
 
     memory_id: str = Field(description="Id of the memory, as recall shows it.")
     reason: str = Field(description="Why it is wrong, and who said so.")
 
 
-class Restore(BaseModel):
+class Restore(ToolArguments):
     """Arguments of `restore`."""
 
     memory_id: str = Field(description="Id of the memory.")
 
 
-class Merge(BaseModel):
+class Merge(ToolArguments):
     """Arguments of `merge_entities`."""
 
     source: str = Field(description="The name that becomes an alias.")
     target: str = Field(description="The entity to merge into.")
 
 
-class Paged(BaseModel):
+class Paged(ToolArguments):
     """Arguments of a list in pages."""
 
     limit: int = Field(20, ge=1, le=100, description="Maximum items per page.")
     cursor: str | None = Field(None, description="The cursor shown at the end of the last page.")
 
 
-class SetMentalModel(BaseModel):
+class SetMentalModel(ToolArguments):
     """Arguments of `set_mental_model`."""
 
     name: str = Field(description="Its name.")

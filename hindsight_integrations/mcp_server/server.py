@@ -18,7 +18,7 @@ from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp.server.mcpserver.tools import Tool as ServerTool
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ToolAnnotations
-from pydantic import Field
+from pydantic import ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
 from hindsight_integrations import validation
@@ -36,6 +36,7 @@ from hindsight_integrations.mcp_server import resources, texts
 from hindsight_integrations.mcp_server.arguments import TOKENS
 from hindsight_integrations.mcp_server.tools import TOOL_SETS, TOOLS, Effect, Tool, Tools
 from hindsight_integrations.results import NOTHING_FOUND
+from hindsight_integrations.tool_arguments import ToolArguments
 
 Request: TypeAlias = Context[Any, Any]
 Use: TypeAlias = Callable[[Callable[[Hindsight], str]], str]
@@ -210,12 +211,17 @@ def _tool(tool: Tool, use: Use, bank_of: BankOf, *, is_open: bool) -> ServerTool
         meta={"hindsight-memory/texts": texts.VERSION},
         structured_output=False,  # a host could show it to the model without the fence
     )
-    # If a misspelt filter were ignored, `forget` would delete more than was asked for.
     model = server_tool.fn_metadata.arg_model
-    model.model_config["extra"] = "forbid"
-    model.model_rebuild(force=True)
-    server_tool.parameters = model.model_json_schema(by_alias=True)
+    strict: Any = create_model(tool.name, __base__=(_GivenArguments, model))
+    server_tool.fn_metadata.arg_model = strict
+    server_tool.parameters = strict.model_json_schema(by_alias=True)
     return server_tool
+
+
+class _GivenArguments(ToolArguments):
+    """Arguments without unknown names: `forget` with a misspelt filter would delete more."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 def _audited_state(ctx: Request) -> dict[str, Any]:
@@ -295,7 +301,9 @@ def _add_prompt(server: MCPServer[Any], use: Use, bank_of: BankOf, *, is_open: b
         except HindsightError as error:
             code = INVALID_PARAMS if isinstance(error, InvalidInputError) else INTERNAL_ERROR
             raise MCPError(code, str(error)) from error
-        return Template(texts.WITH_MEMORY).substitute(memories=memories or NOTHING_FOUND, task=task)
+        return Template(texts.WITH_MEMORY).substitute(
+            memories=memories or common.nothing_found(task), task=task
+        )
 
     def of_one(task: Task, ctx: Request) -> str:
         return render(ctx, task, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = "2"
+VERSION = "3"
 """Version of these texts, increased with every change. Each tool has it in its metadata."""
 
 INSTRUCTIONS = """\

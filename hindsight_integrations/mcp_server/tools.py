@@ -69,7 +69,7 @@ def recall(memory: Hindsight, bank: str, *, query: str, max_tokens: int, **filte
             break
         lines.append(line)
     if not lines:
-        return NOTHING_FOUND
+        return common.nothing_found(query)
     more = len(found) + len(found.left_out) - len(lines)
     note = f"\n{more} more would need a larger max_tokens." if more else ""
     return fence("\n".join(lines)) + note
@@ -87,8 +87,13 @@ def forget(
     **filters: Any,
 ) -> str:
     """Forget by id, document or filter, or show what would be deleted; see `dry_run`."""
-    chosen = {name: value for name, value in filters.items() if value}
-    only_shown = bool(chosen) if dry_run is None else dry_run
+    chosen = {name: value for name, value in filters.items() if value or name == "types"}
+    if not ids and not any(chosen.values()):
+        raise InvalidInputError(
+            "nothing to forget was named; give ids, a document_id, or a filter; an empty list "
+            "names nothing"
+        )
+    only_shown = any(chosen.values()) if dry_run is None else dry_run
     gone = memory.forget(bank, ids, dry_run=only_shown, **chosen)
     if not gone:
         return "Nothing matches; nothing was deleted."
@@ -128,6 +133,8 @@ def _memory_line(memory: Memory) -> str:
 def why(memory: Hindsight, bank: str, *, query: str, memory_id: str | None) -> str:
     """Return why memories were found for a question, or why one was left out."""
     result = common.recall(memory, bank, query, max_tokens=arguments.TOKENS)
+    if common.asks_nothing(query, {}):
+        return common.nothing_found(query)
     if memory_id is None:
         head = [f"Times in the question: {', '.join(w.text for w in result.windows) or 'none'}. "]
         head += [f"Known names: {', '.join(result.entities_named) or 'none'}."]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from hindsight_integrations import display, validation
 from hindsight_integrations.asynchronous import async_variant
-from hindsight_integrations.display import Shown
+from hindsight_integrations.display import NotebookTable
 from hindsight_integrations.errors import BankNotFoundError, HindsightError
 from hindsight_integrations.export_import import BackupResult, back_up
 from hindsight_integrations.namespaces.purging import purge
@@ -41,7 +41,7 @@ class PartHealth:
 
 
 @dataclass(frozen=True, slots=True)
-class Health(Shown):
+class Health(NotebookTable):
     """Health of each part of a client."""
 
     parts: tuple[PartHealth, ...]
@@ -57,7 +57,7 @@ class Health(Shown):
     def __repr__(self) -> str:
         return display.lines(f"Health({'ok' if self.ok else 'NOT ok'})", self.parts)
 
-    def _shown(self) -> Mapping[str, object]:
+    def _table_fields(self) -> Mapping[str, object]:
         return {part.part: f"{'✓' if part.ok else '✗'} {part.detail}" for part in self.parts}
 
 

@@ -20,10 +20,12 @@ from starlette.types import ASGIApp
 from hindsight_integrations._version import __version__
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import MissingExtraError
+from hindsight_integrations.service.api_page import add_api_page
 from hindsight_integrations.service.engine_api import engine_api, reading_verbs
 from hindsight_integrations.service.http_api import hindsight_api
 from hindsight_integrations.service.limits import Limits, Load
 from hindsight_integrations.service.observing import Audit, Metrics, Observer
+from hindsight_integrations.service.openapi import DescribedApi
 from hindsight_integrations.service.security import Guard, Refusal
 from hindsight_integrations.service.settings import ServiceSettings
 from hindsight_integrations.service.telemetry import Telemetry
@@ -61,12 +63,20 @@ def create_app(memory: Hindsight, settings: ServiceSettings | None = None) -> Fa
             await parts.enter_async_context(serving_mcp())
             yield
 
-    app = FastAPI(title="hindsight-memory", version=__version__, lifespan=lifespan)
+    app = DescribedApi(
+        title="hindsight-memory",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,  # FastAPI's pages load scripts from another site
+        redoc_url=None,
+    )
     mcp, serving_mcp = _mcp(memory)
     app.mount("/mcp", mcp)
     app.include_router(engine_api(memory))
     app.include_router(hindsight_api(memory))
     app.mount("/ui", viewer_app(memory))
+
+    add_api_page(app)
 
     @app.get(
         "/metrics",

@@ -8,15 +8,17 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.results import NOTHING_FOUND
+from hindsight_integrations.results import NOTHING_ASKED, NOTHING_FOUND
 from hindsight_integrations.retain.fence import fence
+from hindsight_integrations.tool_arguments import ToolArguments
 from hindsight_integrations.workspace.results import SearchHit
 from hindsight_integrations.workspace.workspace import Workspace
 
 
-class SearchArguments(BaseModel):
+class SearchArguments(ToolArguments):
     """Arguments of the model for a search."""
 
     model_config = ConfigDict(extra="forbid")
@@ -27,7 +29,7 @@ class SearchArguments(BaseModel):
     min_score: float = Field(0.0, ge=0, le=1, description="Leave out results with a lower score.")
 
 
-class GetArguments(BaseModel):
+class GetArguments(ToolArguments):
     """Arguments of the model for reading a note."""
 
     model_config = ConfigDict(extra="forbid")
@@ -36,7 +38,7 @@ class GetArguments(BaseModel):
     lines: int | None = Field(None, ge=1, description="Number of lines. Default: all.")
 
 
-class ReflectArguments(BaseModel):
+class ReflectArguments(ToolArguments):
     """Arguments of the model for a reflection."""
 
     model_config = ConfigDict(extra="forbid")
@@ -104,6 +106,8 @@ def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> tuple[Work
     """
 
     def memory_search(query: str, max_results: int = 6, min_score: float = 0.0) -> str:
+        if validation.is_blank(query):
+            return NOTHING_ASKED
         hits = workspace.search(query, max_results, min_score)
         return fence("\n".join(map(_line, hits))) if hits else NOTHING_FOUND
 
@@ -111,6 +115,8 @@ def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> tuple[Work
         return fence(workspace.get(path, from_line, lines).text)
 
     def reflect_on(query: str) -> str:
+        if validation.is_blank(query):
+            return NOTHING_ASKED
         found = workspace.reflect(query)
         # An agent reads the evidence itself where no rule could answer from it.
         text = found.text if found else found.context.text

@@ -123,6 +123,7 @@ def test_what_is_no_message_or_store_is_refused(engine: Hindsight, bank: str) ->
         HindsightChatMessageHistory(engine, bank, session_id="monday", store=None)  # type: ignore[arg-type]
     with HindsightStore(engine, bank, path=":memory:") as store:
         history = HindsightChatMessageHistory(engine, bank, session_id="monday", store=store)
+        assert repr(history).endswith(f"bank_id={bank!r}, session_id='monday')")
         with pytest.raises(InvalidInputError, match="give a BaseMessage"):
             history.add_messages(["Hello."])  # type: ignore[list-item]
         assert history.messages == []

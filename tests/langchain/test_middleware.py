@@ -720,6 +720,9 @@ def test_nodes_take_messages_as_chat_models_do(engine: Hindsight, bank: str) -> 
     ):
         assert "level 3" in graph.invoke({"messages": [question], "memories": ""})["memories"]
     assert {m.speaker for m in engine.memories.list(bank) if "?" in m.text} == {"Ann"}
+    for state in ({"text": "Hello."}, object()):
+        with pytest.raises(InvalidInputError, match="the state has no 'messages'; name the field"):
+            recall_node(engine, bank)(state, None)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="no list of messages"):
         graph.invoke({"messages": [{"text": "?"}], "memories": ""})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -95,9 +96,17 @@ def test_what_cannot_rerank_is_refused_at_the_door(fields: dict[str, Any]) -> No
         HindsightReranker(**fields)
 
 
-def test_a_blank_query_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="query is blank"):
-        HindsightReranker().compress_documents(DOCUMENTS, " ")
+def test_a_blank_question_ranks_nothing() -> None:
+    assert HindsightReranker().compress_documents(DOCUMENTS, " ") == DOCUMENTS
+    assert HindsightReranker(top_n=1).compress_documents(DOCUMENTS, "") == DOCUMENTS[:1]
+    with pytest.raises(InvalidInputError, match="query is None; give text"):
+        HindsightReranker().compress_documents(DOCUMENTS, None)  # type: ignore[arg-type]
+
+
+def test_embeddings_take_a_list_and_name_their_model() -> None:
+    with pytest.raises(InvalidInputError, match="texts is 'bees'; give a list of texts"):
+        HindsightEmbeddings().embed_documents("bees")  # type: ignore[arg-type]
+    assert re.fullmatch(r"HindsightEmbeddings\('[^']+'\)", repr(HindsightEmbeddings()))
 
 
 class Backwards(BaseDocumentCompressor):

@@ -30,6 +30,7 @@ from hindsight_integrations.langchain import (
     HindsightReranker,
     HindsightRetriever,
     HindsightToolkit,
+    HindsightVectorStore,
     recall_node,
     recall_tool,
     retain_node,
@@ -456,3 +457,26 @@ def test_one_memory_found_by_several_questions_is_one_document(
         "Level 3 is closed on Sundays.",
     ]
     assert not {"score", "rank", "reasons"} & {*found[0].metadata}
+
+
+@both
+@pytest.mark.parametrize("blank", ["", " \n", "\u200b"])
+async def test_a_blank_question_finds_no_documents(
+    mode: str, blank: str, engine: Hindsight, bank: str
+) -> None:
+    engine.retain(bank, "Ruth lives in Lisbon.")
+    retriever = HindsightRetriever(engine, bank, k=3)
+    found = retriever.invoke(blank) if mode == "sync" else await retriever.ainvoke(blank)
+    assert found == []
+    assert [len(each) for each in retriever.batch([blank, "Where does Ruth live?"])] == [0, 1]
+
+
+@pytest.mark.parametrize("search_type", ["similarity", "mmr"])
+def test_a_blank_question_finds_nothing_in_a_vector_store_either(
+    search_type: str, engine: Hindsight, bank: str
+) -> None:
+    store = HindsightVectorStore(engine, bank)
+    store.add_texts(["Ruth lives in Lisbon."])
+    assert store.as_retriever(search_type=search_type).invoke(" ") == []
+    with pytest.raises(InvalidInputError, match="query is None; give text"):
+        store.similarity_search(None)  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ from hindsight_integrations.langchain import (
     reflect_tool,
     retain_tool,
 )
-from hindsight_integrations.results import NOTHING_FOUND
+from hindsight_integrations.results import NOTHING_ASKED, NOTHING_FOUND
 from hindsight_integrations.retain.fence import FENCE_START
 from tests.langchain.models import Scripted, calling
 
@@ -342,3 +342,21 @@ def test_a_tool_of_a_memory_in_ram_says_why_it_cannot_be_pickled(engine: Hindsig
     (recall,) = HindsightToolkit(engine, "b", verbs=("recall",)).get_tools()
     with pytest.raises(InvalidInputError, match="an in-memory client cannot be pickled"):
         pickle.dumps(recall)
+
+
+@both
+@pytest.mark.parametrize("make", [recall_tool, reflect_tool])
+async def test_a_blank_question_is_answered_with_what_to_do(
+    mode: str, make: Any, engine: Hindsight, bank: str
+) -> None:
+    engine.retain(bank, "Ruth lives in Lisbon.")
+    message = await call(mode, make(engine, bank), query=" ")
+    assert (message.content, message.status) == (NOTHING_ASKED, "success")
+
+
+@both
+async def test_null_counts_as_not_given(mode: str, engine: Hindsight, bank: str) -> None:
+    retain, recall = retain_tool(engine, bank), recall_tool(engine, bank)
+    await call(mode, retain, content="Ruth lives in Lisbon.", type=None, tags=None)
+    told = await call(mode, recall, query="Where does Ruth live?", types=None, tags=None)
+    assert "Ruth lives in Lisbon." in told.content

@@ -167,3 +167,8 @@ def test_copied_to_another_process_it_says_why_it_cannot_work(engine: Hindsight,
     copy = pickle.loads(pickle.dumps(HindsightTransform(engine, bank)))
     with pytest.raises(InvalidInputError, match="num_workers"):
         copy([letter()])
+
+
+def test_what_is_no_node_is_refused(engine: Hindsight, bank: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"nodes contains 'Ann sings\.'; give a BaseNode"):
+        HindsightTransform(engine, bank)(["Ann sings."])  # type: ignore[list-item]

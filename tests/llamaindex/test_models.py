@@ -372,3 +372,9 @@ def test_models_can_be_copied(make: Callable[[], Any]) -> None:
     for copied in (copy.deepcopy(made), made.model_copy(deep=True)):
         assert type(copied) is make
         assert copied.model_dump() == made.model_dump()
+
+
+def test_a_blank_question_ranks_no_nodes() -> None:
+    given = nodes()
+    assert HindsightRerank().postprocess_nodes(given, query_str=" ") == given
+    assert HindsightRerank(top_n=1).postprocess_nodes(given, query_str="") == given[:1]

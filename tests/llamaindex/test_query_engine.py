@@ -24,6 +24,7 @@ from pydantic import BaseModel
 from hindsight_integrations import Hindsight, InvalidInputError
 from hindsight_integrations.integrations.llamaindex.conversions import ReflectOptions
 from hindsight_integrations.llamaindex import FunctionLLM, HindsightQueryEngine, RecallQuery
+from hindsight_integrations.validation import MAX_QUERY
 from tests.llamaindex.engines import AS_SAID, Gate
 
 
@@ -200,7 +201,7 @@ async def test_callbacks_are_told_of_a_question_and_its_answer(
         assert start.payload == {EventPayload.QUERY_STR: "Where does Ruth live?"}
         assert "Lisbon" in str(end.payload[EventPayload.RESPONSE])
     assert len(pairs) == 2
-    with pytest.raises(InvalidInputError, match="blank"):
-        asking.query(" ")
+    with pytest.raises(InvalidInputError, match="characters"):
+        asking.query("x" * (MAX_QUERY + 1))
     *_, (_, failed) = told.get_event_pairs(CBEventType.QUERY)
     assert isinstance(failed.payload[EventPayload.EXCEPTION], InvalidInputError)

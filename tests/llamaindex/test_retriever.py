@@ -20,8 +20,15 @@ from llama_index.core.tools import QueryEngineTool, ToolMetadata
 from llama_index.core.vector_stores import FilterCondition, MetadataFilter, MetadataFilters
 
 from hindsight_integrations import Hindsight, InvalidInputError
-from hindsight_integrations.llamaindex import HindsightMemory, HindsightRetriever, RecallQuery
+from hindsight_integrations.llamaindex import (
+    HindsightMemory,
+    HindsightQueryEngine,
+    HindsightRetriever,
+    HindsightToolSpec,
+    RecallQuery,
+)
 from hindsight_integrations.recall.request import RecallOptions
+from hindsight_integrations.results import NOTHING_ASKED
 from tests.llamaindex.engines import AS_SAID, Gate
 
 
@@ -362,3 +369,21 @@ def test_texts_to_embed_in_place_of_the_question_are_searched_by(
     vector = engine.embedder.embed(["The cello is in the attic."])[0]
     own = RecallQuery(question, ["Goats."], options={"query_vector": vector})
     assert texts(by_meaning, own) == ["The cello is in the attic."]
+
+
+@pytest.mark.parametrize("blank", ["", " \n", "\u200b"])
+async def test_a_blank_question_finds_no_nodes(engine: Hindsight, bank: str, blank: str) -> None:
+    engine.retain(bank, "Ruth lives in Lisbon.")
+    retriever = HindsightRetriever(engine, bank, similarity_top_k=3)
+    assert retriever.retrieve(blank) == await retriever.aretrieve(blank) == []
+    assert str(HindsightQueryEngine(engine, bank).query(blank)) == NOTHING_ASKED
+    recall = HindsightToolSpec(engine, bank).to_tool_list(["recall"])[0]
+    assert recall(query=blank).content == NOTHING_ASKED
+
+
+def test_a_blank_question_with_texts_to_embed_in_its_place_is_searched(
+    engine: Hindsight, bank: str
+) -> None:
+    engine.retain(bank, "Ruth lives in Lisbon.")
+    question = QueryBundle("", custom_embedding_strs=["Ruth lives in Lisbon."])
+    assert texts(HindsightRetriever(engine, bank), question) == ["Ruth lives in Lisbon."]

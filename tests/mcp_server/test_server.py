@@ -13,7 +13,7 @@ from mcp import Client, MCPError
 from hindsight_integrations import Hindsight, InvalidInputError
 from hindsight_integrations.mcp_server import create_server, texts
 from hindsight_integrations.nlp.tokens import count
-from hindsight_integrations.results import NOTHING_FOUND
+from hindsight_integrations.results import NOTHING_ASKED, NOTHING_FOUND
 from hindsight_integrations.retain.fence import FENCE_END, FENCE_START
 
 eras = pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -191,8 +191,11 @@ async def test_resources_and_the_prompt(memory: Hindsight) -> None:
         assert text.startswith(FENCE_START)
         assert "Parcel 7 came to Hamburg." in text.partition(FENCE_END)[0]
         assert "\n\nWhere is parcel 7?\n" in text
-        with pytest.raises(MCPError, match="query is blank"):
-            await client.get_prompt("with_memory", {"task": " "})
+        prompt = await client.get_prompt("with_memory", {"task": " "})
+        assert prompt.messages[0].content.text.startswith(NOTHING_ASKED)
+        for tool in ("recall", "reflect", "why"):
+            assert await call(client, tool, query="\u200b ") == NOTHING_ASKED
+        assert await call(client, "why", query="", memory_id="m-1") == NOTHING_ASKED
 
 
 async def test_a_bank_that_does_not_exist_is_empty_and_is_not_made(memory: Hindsight) -> None:
@@ -209,3 +212,47 @@ def test_a_server_leaves_the_log_of_the_process_alone(memory: Hindsight) -> None
     before = root.handlers[:], root.level
     create_server(memory, bank="alice")
     assert (root.handlers, root.level) == before
+
+
+OPTIONAL = ["text", "speaker", "types", "tags", "entities", "document_id"]
+
+
+async def test_null_counts_as_not_given(memory: Hindsight) -> None:
+    async with Client(create_server(memory, bank="alice", tools="all")) as client:
+        id = id_in(await call(client, "retain", content=BERGEN, type=None, tags=None))
+        for tool in (await client.list_tools()).tools:
+            required = tool.input_schema.get("required", ())
+            given = dict.fromkeys(tool.input_schema["properties"])
+            if set(given) == set(required) or tool.name in (
+                "forget",
+                "set_mental_model",
+                "correct",
+            ):
+                continue
+            for name in required:
+                given[name] = BERGEN
+            assert await call(client, tool.name, **given)
+        nothing = dict.fromkeys(OPTIONAL)
+        assert "Nothing was deleted. 1 memory" in await call(
+            client, "forget", **{**nothing, "text": "Bergen"}
+        )
+        assert "nothing to forget was named" in await failure(client, "forget", ids=None, **nothing)
+        assert "no correction given" in await failure(client, "correct", memory_id=id, tags=None)
+        for required in ({"query": None}, {}):
+            assert "query" in await failure(client, "recall", **required)
+
+
+async def test_an_empty_list_filters_nothing_and_forgets_nothing(memory: Hindsight) -> None:
+    async with Client(create_server(memory, bank="alice")) as client:
+        id = id_in(await call(client, "retain", content=BERGEN, tags=["home"]))
+        for tool, given in (("recall", {"query": "Where is Alice?"}), ("list_memories", {})):
+            assert id in await call(client, tool, **given, tags=[])
+            assert "types is empty; choose from" in await failure(client, tool, **given, types=[])
+        assert id in await call(client, "list_memories", entities=[])
+        for empty in ({"ids": []}, {"tags": [], "entities": []}, {"types": []}, {}):
+            told = await failure(client, "forget", **empty, dry_run=False)
+            assert "nothing to forget was named; give ids" in told
+        told = await failure(client, "forget", tags=["home"], types=[], dry_run=False)
+        assert "types is empty" in told
+        await call(client, "correct", memory_id=id, tags=[])
+        assert memory.memories.get("alice", id).tags == ()

@@ -58,6 +58,8 @@ def test_no_request_breaks_the_service(service: Service, monkeypatch: pytest.Mon
                 if name in case.path_parameters:
                     case.path_parameters[name] = value
             answer = case.call(base_url=service.url)
+            if str(answer.status_code) not in case.operation.definition.raw["responses"]:
+                faults.append(f"{answer.status_code} is not declared: {case.as_curl_command()}")
             if answer.status_code >= 500 and answer.status_code != 501:
                 faults.append(f"{answer.status_code} {case.as_curl_command()}: {answer.text}")
 

@@ -16,6 +16,7 @@ from hindsight_integrations import (
     Workspace,
 )
 from hindsight_integrations.errors import MissingExtraError
+from hindsight_integrations.results import NOTHING_ASKED
 from hindsight_integrations.retain.fence import FENCE_START, strip_fenced
 from hindsight_integrations.workspace import (
     GUIDANCE,
@@ -151,6 +152,9 @@ def test_the_tools_answer_a_model(workspace: Workspace) -> None:
     for wrong in ({}, {"query": "x", "bank_id": "other"}, {"query": "x", "max_results": 0}):
         with pytest.raises(InvalidInputError, match="memory_search"):
             tools["memory_search"](**wrong)
+    assert tools["memory_search"](query="pear tree", max_results=None, min_score=None)
+    for tool in ("memory_search", "reflect"):
+        assert tools[tool](query=" ") == NOTHING_ASKED
     schema = tools["memory_get"].schema()
     assert schema["parameters"]["required"] == ["path"]
     assert schema["parameters"]["properties"].keys() == {"path", "from_line", "lines"}

@@ -13,7 +13,11 @@ from langgraph.store.base import PutOp
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
-from hindsight_integrations.integrations.common import checked_memory, forget_document
+from hindsight_integrations.integrations.common import (
+    checked_memory,
+    forget_document,
+    shown_bank,
+)
 from hindsight_integrations.integrations.langchain.conversions import (
     BankId,
     bank_of,
@@ -92,6 +96,10 @@ class HindsightChatMessageHistory(BaseChatMessageHistory):
         self._session = validation.label("session_id", session_id)
         self._namespace = ("chat history", as_label(session_id))
         self._store = validation.instance("store", store, HindsightStore)
+
+    def __repr__(self) -> str:
+        bank = shown_bank(self._bank_id)
+        return f"{type(self).__name__}({self._memory!r}, {bank}, session_id={self._session!r})"
 
     @property
     def messages(self) -> list[BaseMessage]:

@@ -57,7 +57,7 @@ from hindsight_integrations.integrations.langchain.conversions import (
 )
 from hindsight_integrations.integrations.langchain.showing import (
     TurnMemories,
-    memories_not_shown,
+    section_for,
     watch_for_loss,
 )
 from hindsight_integrations.prompts import DECODING_ERRORS
@@ -407,7 +407,7 @@ class HindsightMiddleware(TurnMiddleware):
             return DECODING_ERRORS
 
     def _prompt_text(self, recalled: TurnMemories | str, messages: Sequence[BaseMessage]) -> str:
-        return recalled if isinstance(recalled, str) else memories_not_shown(recalled, messages)
+        return recalled if isinstance(recalled, str) else section_for(recalled, messages)
 
     def _retain_turn(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
         if self.retain != "every_turn":
@@ -574,9 +574,14 @@ def _messages(state: Any, field: str) -> Sequence[BaseMessage]:
     One that stands alone, such as a text, is a list of one, as LangGraph's `add_messages` takes it.
 
     Raises:
-        InvalidInputError: they are none that a chat model takes.
+        InvalidInputError: they are none that a chat model takes, or the state has no such field.
     """
-    given = state[field] if isinstance(state, Mapping) else getattr(state, field)
+    try:
+        given = state[field] if isinstance(state, Mapping) else getattr(state, field)
+    except (KeyError, AttributeError) as error:
+        raise InvalidInputError(
+            f"the state has no {field!r}; name the field of its messages, as in messages=..."
+        ) from error
     try:
         alone = isinstance(given, str | Mapping | BaseMessage)
         return convert_to_messages([given] if alone else given)

@@ -66,6 +66,9 @@ class HindsightEmbeddings(Embeddings):
     def __init__(self, embedder: object | None = None) -> None:
         self._embedder = bundled() if embedder is None else as_embedder(embedder)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._embedder.id!r})"
+
     def is_of(self, embedder: Embedder) -> bool:
         """Return True if an engine's embedder makes the same vectors as this one."""
         own = (self._embedder.id, self._embedder.dimension)
@@ -73,7 +76,8 @@ class HindsightEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return a vector of unit length for each text."""
-        rows: list[list[float]] = self._embedder.embed(texts).tolist()
+        given = validation.items("texts", texts)
+        rows: list[list[float]] = self._embedder.embed(given).tolist()
         return rows
 
     def embed_query(self, text: str) -> list[float]:
@@ -147,10 +151,13 @@ class HindsightReranker(BaseDocumentCompressor):
     ) -> list[Document]:
         """Return copies of the documents, best first, with `relevance_score` in their metadata.
 
+        A blank question ranks nothing: the first documents are returned as they are.
+
         Raises:
-            InvalidInputError: the query is blank.
             RerankError: the reranker gave no usable scores.
         """
+        if validation.is_blank(validation.text(query, "query")):
+            return list(documents[: self.top_n])
         question = validation.query(query)
         texts = [Memory(str(n), "", one.page_content) for n, one in enumerate(documents)]
         best = best_first(self.reranker, question, texts, self.top_n)

@@ -28,6 +28,7 @@ from hindsight_integrations.integrations.langchain.conversions import (
     bank_of,
     refuse_braces,
 )
+from hindsight_integrations.integrations.signatures import with_own_signature
 from hindsight_integrations.recall.request import RecallOptions as Options
 
 
@@ -42,6 +43,7 @@ class RetrieverOptions(Options, total=False):
     metadata: dict[str, Any] | None
 
 
+@with_own_signature
 class HindsightRetriever(TemplateBankRetriever):
     """The memories of a bank, by time, people, meaning and exact terms at once.
 

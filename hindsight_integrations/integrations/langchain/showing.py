@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from langchain.agents.middleware import ModelRequest
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from hindsight_integrations.integrations.common import section
+from hindsight_integrations.integrations.common import memories_not_shown, section
 from hindsight_integrations.nlp import tokens
 from hindsight_integrations.recall.dated_lines import DatedLines
 from hindsight_integrations.results import Recalled
@@ -28,8 +28,8 @@ class TurnMemories(NamedTuple):
     max_tokens: int
 
 
-def memories_not_shown(recalled: TurnMemories, messages: Sequence[BaseMessage]) -> str:
-    """Return the text of the memories that a conversation does not contain up to its question.
+def section_for(recalled: TurnMemories, messages: Sequence[BaseMessage]) -> str:
+    """Return the section of the memories that a conversation does not show up to its question.
 
     Messages after the question are ignored, so that the text is the same in each call of a turn.
 
@@ -39,14 +39,10 @@ def memories_not_shown(recalled: TurnMemories, messages: Sequence[BaseMessage]) 
     """
     humans = [n for n, message in enumerate(messages) if isinstance(message, HumanMessage)]
     until_question = messages[: humans[-1] + 1 if humans else None]
-    visible = _flat("\n".join(str(message.text) for message in until_question))
-    new = [each for each in recalled.memories if _flat(each.memory.text) not in visible]
+    visible = [str(message.text) for message in until_question]
+    new = memories_not_shown(recalled.memories, visible)
     shown = section(_fitting(new, recalled.max_tokens))
     return "\n".join(filter(None, (recalled.profile, shown)))
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _fitting(memories: Sequence[Recalled], max_tokens: int) -> str:

@@ -37,6 +37,7 @@ from hindsight_integrations.integrations.langchain.conversions import (
 )
 from hindsight_integrations.models import Memory
 from hindsight_integrations.results import RecallResult, Reflection, RetainResult
+from hindsight_integrations.tool_arguments import ToolArguments
 from hindsight_integrations.workspace import Workspace, WorkspaceTool
 from hindsight_integrations.workspace import workspace_tools as tools_of
 
@@ -191,7 +192,9 @@ def _schema_without(arguments: type[BaseModel], pinned: Mapping[str, Any]) -> ty
         for name, field in arguments.model_fields.items()
         if name not in pinned
     }
-    return create_model(arguments.__name__, __doc__=arguments.__doc__, **fields)
+    return create_model(
+        arguments.__name__, __base__=ToolArguments, __doc__=arguments.__doc__, **fields
+    )
 
 
 def retain_tool(

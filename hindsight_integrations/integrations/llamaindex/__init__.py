@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from hindsight_integrations.integrations.llamaindex.ingest import HindsightTransform
     from hindsight_integrations.integrations.llamaindex.memory import (
         HindsightMemory,
-        HindsightMemoryBlock,
         HindsightSerializer,
     )
+    from hindsight_integrations.integrations.llamaindex.memory_block import HindsightMemoryBlock
     from hindsight_integrations.integrations.llamaindex.models import (
         FunctionLLM,
         HindsightEmbedding,
@@ -48,7 +48,7 @@ _HOME_OF = {
     "HindsightChatStore": "chat_store",
     "HindsightEmbedding": "models",
     "HindsightMemory": "memory",
-    "HindsightMemoryBlock": "memory",
+    "HindsightMemoryBlock": "memory_block",
     "HindsightProfileBlock": "profile",
     "HindsightQueryEngine": "retriever",
     "HindsightRerank": "models",

@@ -91,8 +91,8 @@ class HindsightTransform(TransformComponent):  # type: ignore[misc]
         """Retain the nodes, and return them.
 
         Raises:
-            InvalidInputError: a document's metadata cannot be read, or the pipeline copied this
-                step into another process.
+            InvalidInputError: one is no node, a document's metadata cannot be read, or the
+                pipeline copied this step into another process.
             ExtractionError, EmbeddingError, StoreError: a document failed; others are stored.
         """
         if self._memory is None:
@@ -100,7 +100,8 @@ class HindsightTransform(TransformComponent):  # type: ignore[misc]
                 "a memory cannot be shared with other processes; run the pipeline without "
                 "num_workers"
             )
-        if items := [self._item(*document) for document in _documents(nodes).items()]:
+        given = validation.instances("nodes", nodes, BaseNode)
+        if items := [self._item(*document) for document in _documents(given).items()]:
             result = self._memory.retain_many(self.bank_id, items)
             if result.failed:
                 raise result.failed[0].error

@@ -303,6 +303,8 @@ class HindsightRerank(BaseNodePostprocessor):  # type: ignore[misc]
         if query_bundle is None:
             raise InvalidInputError("reranking needs a question; give query_str")
         most = len(nodes) if self.top_n is None else self.top_n
+        if validation.is_blank(query_bundle.query_str):  # it ranks nothing
+            return nodes[:most]
         started = ReRankStartEvent(
             query=query_bundle, nodes=nodes, top_n=most, model_name=self._reranker.id
         )

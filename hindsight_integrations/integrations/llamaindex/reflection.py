@@ -12,7 +12,7 @@ from llama_index.core.memory import BaseMemory
 from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.common import SPEAKERS, checked_speakers
-from hindsight_integrations.integrations.llamaindex.memory import (
+from hindsight_integrations.integrations.llamaindex.messages import (
     ROLES,
     TOKEN_LIMIT,
     conversation,

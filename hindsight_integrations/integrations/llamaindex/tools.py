@@ -11,6 +11,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.integrations import common
+from hindsight_integrations.integrations.llamaindex.chats import chat_options
 from hindsight_integrations.integrations.llamaindex.conversions import (
     BankId,
     ChatOptions,
@@ -18,7 +19,6 @@ from hindsight_integrations.integrations.llamaindex.conversions import (
     bank_of,
     checked_bank,
 )
-from hindsight_integrations.integrations.llamaindex.memory import chat_options
 from hindsight_integrations.workspace import Workspace
 from hindsight_integrations.workspace import workspace_tools as tools_of
 
@@ -121,7 +121,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
             memory_id (str): Id of the memory, as recall gives it.
             content (str): The whole corrected statement, with names and dates.
             speaker (str): Who said it; '' for nobody.
-            entities (list): All names it mentions.
+            entities (list): All names it mentions; empty for none.
             said (str): When it was said, in ISO 8601.
             happened (str): When it happened: a day, or START/END, in ISO 8601.
             reason (str): Why it was wrong.

@@ -27,6 +27,7 @@ from hindsight_integrations.integrations.common import (
 )
 from hindsight_integrations.integrations.llamaindex.conversions import plain_bank, where_from
 from hindsight_integrations.integrations.llamaindex.models import HindsightEmbedding
+from hindsight_integrations.integrations.signatures import with_own_signature
 from hindsight_integrations.recall.request import RecallOptions, Where
 
 _NODE = ("_node_content", "_node_type")
@@ -49,6 +50,7 @@ _CANDIDATES = 4
 """Factor of `similarity_top_k`: nodes fetched for "mmr" to choose from."""
 
 
+@with_own_signature
 class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
     """Nodes in a bank, searched by time, people, meaning and exact terms at once.
 

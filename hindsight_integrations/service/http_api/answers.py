@@ -648,6 +648,13 @@ class TemplateApplied(BaseModel):
     dry_run: bool
 
 
+class Health(BaseModel):
+    """The state of the memory, and of each of its parts."""
+
+    status: str
+    parts: dict[str, str]
+
+
 class Alive(BaseModel):
     """The process answers."""
 

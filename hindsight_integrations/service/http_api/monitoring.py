@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from fastapi import Request
 from fastapi.responses import JSONResponse
 
 from hindsight_integrations._version import __version__
 from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import ClosedError
 from hindsight_integrations.service.http_api import answers
 from hindsight_integrations.service.http_api.routing import Memory, router
 
@@ -21,19 +23,28 @@ _STARTED = time.monotonic()
 
 
 def _health(memory: Hindsight) -> JSONResponse:
-    health = memory.health()
+    try:
+        health = memory.health()
+    except ClosedError as error:
+        return JSONResponse({"status": "unhealthy", "parts": {"memory": str(error)}}, 503)
     parts = {part.part: part.detail for part in health.parts}
     state = "healthy" if health.ok else "unhealthy"
     return JSONResponse({"status": state, "parts": parts}, 200 if health.ok else 503)
 
 
-@routes.get("/health", operation_id="health_endpoint_health_get")
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {"model": answers.Health},
+    503: {"model": answers.Health, "description": "A part of the memory does not answer."},
+}
+
+
+@routes.get("/health", operation_id="health_endpoint_health_get", responses=_ANSWERS)
 def health(memory: Memory) -> JSONResponse:
     """Return 200 if each part of the memory answers, else 503."""
     return _health(memory)
 
 
-@routes.get("/health/ready", operation_id="get_readiness")
+@routes.get("/health/ready", operation_id="get_readiness", responses=_ANSWERS)
 def ready(memory: Memory) -> JSONResponse:
     """Return 200 if each part of the memory answers, else 503."""
     return _health(memory)
