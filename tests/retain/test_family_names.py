@@ -259,6 +259,7 @@ def test_ships_and_houses_are_no_persons(memory: Hindsight) -> None:
         ),
         ("The ripple is 31 mV with 22u, x3 bulbs at 300/mo.", {}),
         ("The liability was DENIED by them.", {}),
+        ("He can do it on Weds.", {}),
         ("We ordered Xpelair £44 today.", {"Xpelair": "concept"}),
     ],
 )
