@@ -374,8 +374,6 @@ def _own_votes(words: Sequence[Word], spelled: str, titled: bool) -> Counter[str
         votes["place"] = 0  # "Castle Heating", beside "Castle Howard"
     if len(words) == 1 and spelled.isupper():
         votes["person"] = 0  # "on PIP"; a Pip is told by his other mentions
-    if len(words) == 1 and words[0].listed and not votes["place"]:
-        votes[name_kinds.NO_PLACE] += 1  # "everything is in Notion"
     if len(words) == 1 and words[0].opens and words[0].lower in _WORDS["also_words"]:
         votes["person"] -= votes["person"] < 2  # "Bill of lading": the capital says nothing here
     if " & " in spelled:  # "Petals & Thorn" is a firm rather than "Kev & Shaz"

@@ -245,7 +245,6 @@ def test_ships_and_houses_are_no_persons(memory: Hindsight) -> None:
     ("text", "expected"),
     [
         ("I have rung Castle Heating.", {"Castle Heating": "concept"}),
-        ("I put everything in Notion now.", {"Notion": "concept"}),
         ("We met at Castle Howard.", {"Castle Howard": "place"}),
         ("He is on PIP and UC now.", {"PIP": "concept", "UC": "concept"}),
         ("The Rev B layout is done.", {"Rev B": "concept"}),
