@@ -20,7 +20,7 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Bank, Entity, MemoryType, TimeSpan, TurnKind
 from hindsight_integrations.nlp.chatter import turn_kind
 from hindsight_integrations.nlp.data import word_sets
-from hindsight_integrations.nlp.name_matching import sounds_same
+from hindsight_integrations.nlp.name_matching import is_given_name, same_given_name, sounds_same
 from hindsight_integrations.nlp.spacy_pipeline import Annotation, Pipeline, Token
 from hindsight_integrations.nlp.time import TimeExpression, find_times
 from hindsight_integrations.normalization import entity_norm
@@ -327,7 +327,7 @@ def _mentions(
 ) -> Iterator[Mention]:
     """Yield the speaker, the person "you" means, and the names; each once, as first spelled."""
     people = [passage.speaker] if passage.speaker else []
-    if len(passage.addressees) == 1 and _says_you(text):
+    if len(passage.addressees) == 1 and _says_you(text) and not _greets_another(passage, text):
         people.extend(passage.addressees)
     spelled = _spelled_otherwise(passage, text)
     said = [Mention(n.name, n.kind, spelled.pop(n.name, None)) for n in named]
@@ -355,6 +355,7 @@ _ADDRESSES = re.compile(
     r"|, ([^\W\d_][\w’'-]*)[.!?]*\s*\Z",
     re.IGNORECASE,
 )
+_GREETED = re.compile(rf"\b(?i:{_GREETS}),? ([A-ZÀ-Ý][^\W\d_]+)")
 _NAMES_SPEAKER = re.compile(rf"\b{_INTRODUCES} ([^\W\d_][\w’'-]*)", re.IGNORECASE)
 
 
@@ -374,6 +375,17 @@ def _spelled_otherwise(passage: Passage, text: str) -> dict[str, str]:
             if name[0].isupper() and sounds_same(name.casefold(), first):
                 spelled.setdefault(name, participant)
     return spelled
+
+
+def _greets_another(passage: Passage, text: str) -> bool:
+    """Return True if the text greets a name that is not the one hearer's: "Thank you Gemma"."""
+    hearer = [name.casefold() for name in passage.addressees[0].split()]
+    names = (match[1].casefold() for match in _GREETED.finditer(text))
+    return any(
+        is_given_name(name)
+        and not any(sounds_same(name, own) or same_given_name(name, own) for own in hearer)
+        for name in names
+    )
 
 
 def _says_you(text: str) -> bool:

@@ -43,7 +43,8 @@ _MEASURE = re.compile(
     r"""
     \d[\d.,]*[-/]?(?:st|nd|rd|th|s|am|pm|a|p|h|hrs?|min|mins|sec|ms|x|k|m|bn|b|d|w|y|yo|km|kg|g|mg
         |ml|l|cm|mm|mi|ft|in|lbs?|oz|mph|kph|kb|mb|gb|tb|hz|khz|mhz|ghz|px|fps|eur|usd|c|f|p|ish
-        |er|ers|e|ème )
+        |er|ers|e|ème|u )
+    | x\d+ | \d+/[^\W\d_]{2,5}               # x3, 300/mo
     | \d+(?:\.\d+)?(?:-\w+)+                 # 3-year-old, 10-day
     | \d+[-/.](?:\d+|[^\W\d_]+)[-/.]\d+.*    # dates
     | \d+t\d[\d:]*z?                         # times

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.data import table, word_sets
@@ -181,6 +181,8 @@ _QUESTION = re.compile(r"[^.!?\n]{1,300}\?")
 _TITLE_WORDS = frozenset("the all how what where when one no our my some every".split())
 _OFFICES = frozenset(table("changes")["roles"]["words"].split())
 _AFTER_POSSESSIVE = _WORDS["organization_words"] | _WORDS["place_words"]
+_BEFORE_INITIALS = frozenset({"mr", "mrs", "ms", "miss", "dr"})
+"""Titles that one letter may follow: "Mrs O", not "Rev B"."""
 _ABBREVIATED = TITLES | {"st", "mt", "ft"}
 _AFTER_COMMA = frozenset({"inc", "ltd", "llc", "jr", "sr"})
 _MOST_WORDS = 8
@@ -250,6 +252,7 @@ class _Cutter:
             end -= 1
         titled = end - start > 1 and words[start].lower in _WORDS["honorifics"]
         titled = titled and not name_kinds.is_ship(self._spelled(words[start:end]))
+        titled = titled and (len(words[end - 1].text) > 1 or words[start].lower in _BEFORE_INITIALS)
         if titled and sum(w.lower not in _WORDS["name_links"] for w in words[start:end]) > 2:
             start += 1
         name = words[start:end]
@@ -367,6 +370,10 @@ def _own_votes(words: Sequence[Word], spelled: str, titled: bool) -> Counter[str
     if "_".join(lower) in _WORDS["trade_names"]:
         return Counter({name_kinds.NO_PERSON: name_kinds.STATED_WEIGHT})
     votes = name_kinds.votes_of_words(lower, titled)
+    if len(words) > 1 and lower[0] in name_kinds.PLACE_HEADS and words[-1].inflected:
+        votes["place"] = 0  # "Castle Heating", beside "Castle Howard"
+    if len(words) == 1 and spelled.isupper():
+        votes["person"] = 0  # "on PIP"; a Pip is told by his other mentions
     if len(words) == 1 and words[0].opens and words[0].lower in _WORDS["also_words"]:
         votes["person"] -= votes["person"] < 2  # "Bill of lading": the capital says nothing here
     if " & " in spelled:  # "Petals & Thorn" is a firm rather than "Kev & Shaz"
@@ -414,13 +421,20 @@ def _around_verbs(words: Sequence[Word], kind: str) -> list[list[Word]]:
     for before, word in zip([None, *words], words, strict=False):
         inside = before is not None and before.is_capital
         inside = inside and (word is not words[-1] or word.tag in FINITE_VERBS)
+        inside = inside or (before is not None and before.is_capital and _is_end(word, kind))
         small = word.text.islower() and word.lower not in _WORDS["name_links"]
         parts = kind == "person" or word.tag in FINITE_VERBS or _is_way(words[0], word, kind)
+        parts = parts or word.lower in ("v", "vs")
         if inside and small and parts:
             pieces.append([])
         else:
             pieces[-1].append(word)
     return pieces
+
+
+def _is_end(word: Word, kind: str) -> bool:
+    """Return True for a last word in small letters that is no part: "Mrs Pereira rang"."""
+    return kind == "person" and word.listed and word.lower not in _WORDS["name_links"]
 
 
 def _is_way(first: Word, word: Word, kind: str) -> bool:
@@ -438,7 +452,7 @@ def _parts(cut: _Cutter, words: Sequence[Word], kind: str) -> Iterator[list[Word
     """Yield the words that a model marks as one name, cut where they are several persons."""
     persons = words[0].sentence not in cut.prose and any(map(cut.is_person, words))
     persons = persons or all(w.lower == "and" or is_first_name(w.lower) for w in words)
-    if kind not in _NEVER_COMPOUND and not persons:
+    if kind not in _NEVER_COMPOUND and not persons and not _are_two_places(cut.text, words):
         yield from _around_signs(cut.text, words)
         return
     for segment in _segments(cut.text, words):
@@ -447,11 +461,22 @@ def _parts(cut: _Cutter, words: Sequence[Word], kind: str) -> Iterator[list[Word
                 yield list(part)
 
 
+def _are_two_places(text: str, words: Sequence[Word]) -> bool:
+    """Return True for a name, a comma and a place or firm: "Rossio, Pena Palace"."""
+    listed = any(", " in text[a.end : b.start] for a, b in pairwise(words))
+    joined = any(word.lower == "and" or not word.is_capital for word in words)
+    return listed and not joined and words[-1].lower in _AFTER_POSSESSIVE - _AFTER_COMMA
+
+
+_BETWEEN = frozenset("@(=$€£")
+"""Signs that stand in no name: "Interview @ Spotify", "ordered Xpelair £44"."""
+
+
 def _around_signs(text: str, words: Sequence[Word]) -> Iterator[list[Word]]:
-    """Yield words cut at "@" and "(", as in "Interview @ Spotify"."""
+    """Yield words cut at a sign between them."""
     part: list[Word] = []
     for word in words:
-        if part and not {"@", "("}.isdisjoint(text[part[-1].end : word.start]):
+        if part and not _BETWEEN.isdisjoint(text[part[-1].end : word.start]):
             yield part
             part = []
         part.append(word)

@@ -130,7 +130,7 @@ def _inflected_forms(verb: str) -> set[str]:
 _PERSON_VERBS = _WORDS["person_verbs"].union(*map(_inflected_forms, _WORDS["person_verbs"]))
 _PERSON_OBJECT_VERBS = _WORDS["person_object_verbs"]
 _AMBIGUOUS_HEADS = frozenset({"big", "little", "old", "baby", "great"})
-_PLACE_HEADS = _WORDS["name_heads"] & _WORDS["place_words"] - frozenset(("st", "park"))
+PLACE_HEADS = _WORDS["name_heads"] & _WORDS["place_words"] - frozenset(("st", "park"))
 _AMBIGUOUS = _WORDS["also_words"] | _WORDS["places"]
 
 
@@ -163,7 +163,7 @@ def votes_of_words(words: Sequence[str], titled: bool) -> Counter[str]:
     if any(map(_is_organization_compound, words)):
         return Counter(organization=NAME_FORM_WEIGHT)
     if first in _WORDS["name_heads"] and several and first not in _AMBIGUOUS_HEADS:
-        if first in _PLACE_HEADS:
+        if first in PLACE_HEADS:
             return Counter(place=NAME_FORM_WEIGHT)
         in_compass = int(first in _WORDS["compass_words"])
         return Counter({NO_PERSON: _CONTEXT_WEIGHT, "place": in_compass})

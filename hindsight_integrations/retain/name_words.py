@@ -190,6 +190,8 @@ def proper_nouns(
     def is_proper(word: Word, before: Word | None, after: Word | None) -> bool:
         if not _may_be_name(word) or (_is_in_capitals(word.text) and word.sentence in shouted):
             return False
+        if before is not None and before.text.isdigit() and _is_unit(word.text):
+            return False
         if word.lower in _ORDINARY:
             return word.text.isupper() and word.lower in _ORDINARY_OR_ACRONYM
         if _is_name_anywhere(word, known):
@@ -217,12 +219,23 @@ def _may_be_name(word: Word) -> bool:
     """Return False for words that are no names wherever they stand."""
     if not word.is_capital or word.lower in _WORDS["calendar"] or _STRETCHED.search(word.lower):
         return False
-    return word.lower not in _WORDS["abbreviations"]
+    if _is_in_capitals(word.text) and word.inflected:
+        return False  # "liability DENIED"
+    persons = word.text.istitle() and is_given_name(word.lower)  # "Dom", not "DOM"
+    return persons or word.lower not in _WORDS["abbreviations"]
 
 
 def _has_inner_capital(text: str) -> bool:
     """Return True for "PostgreSQL" and "iPhone", not for "NASA"."""
     return not text.isupper() and any(letter.isupper() for letter in text[1:])
+
+
+def _is_unit(text: str) -> bool:
+    """Return True for what may be a unit after a number: "80 mV"."""
+    return len(text) <= _LONGEST_UNIT and text[0].islower() and _has_inner_capital(text)
+
+
+_LONGEST_UNIT = 4
 
 
 def _is_in_capitals(text: str) -> bool:

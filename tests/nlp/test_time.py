@@ -203,6 +203,38 @@ class TestWhichOneIsMeant:
         assert only("The conference will be on 2 May").start.year == 2024
 
     @pytest.mark.parametrize(
+        ("text", "day"),
+        [
+            ("last day sat 27 may", "2023-05-27"),
+            ("the gig sat 11 march", "2023-03-11"),
+            ("See you on Weds", "2023-05-24"),
+            ("see you on thurs", "2023-05-25"),
+            ("practice tmrw", "2023-05-19"),
+            ("June: a meal on the 12th?", "2023-06-12"),
+        ],
+    )
+    def test_spelled_as_in_chats(self, text: str, day: str) -> None:
+        assert f"{only(text).start:%Y-%m-%d}" == day
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "he sat 30 minutes",
+            "Four tracks in two days. The mix is next.",
+            "31 enquiries in 2 days",
+            "The third one in three days, at Giang.",
+            "Chess at ten, football Tues/Thurs",
+            "Free after two but today was Tuesday",
+        ],
+    )
+    def test_none_is_meant(self, text: str) -> None:
+        assert [found.text for found in find_times(text, THURSDAY) if found.text != "today"] == []
+
+    def test_a_distance_without_a_number_before_it_is_one(self) -> None:
+        (found,) = find_times("Dentist in two weeks", THURSDAY)
+        assert f"{found.span.start:%Y-%m-%d}" == "2023-05-29"
+
+    @pytest.mark.parametrize(
         "text",
         [
             "We play every other Monday",
@@ -571,8 +603,8 @@ class TestTags:
         **dict.fromkeys(("notes", "bins"), "NNS"),
         **dict.fromkeys(("She", "We", "I"), "PRP"),
         **dict.fromkeys(("from", "on", "in", "of", "for"), "IN"),
-        "getting": "VBG",
-        "married": "VBN",
+        **dict.fromkeys(("getting", "Getting"), "VBG"),
+        **dict.fromkeys(("married", "made"), "VBN"),
         "while": "IN",
         "printing": "VBG",
         "to": "TO",
@@ -589,6 +621,9 @@ class TestTags:
         ("text", "first"),
         [
             ("The shop takes cards from June.", "2023-06-01"),
+            ("Getting a suit made in July.", "2023-07-01"),
+            ("She got a suit made in April.", "2023-04-01"),
+            ("The bill 7 from April is open.", "2023-04-01"),
             ("The shop takes the notes from June.", "2022-06-01"),
             ("The notes from April are lost.", "2023-04-01"),
             ("The bill from April is open.", "2023-04-01"),

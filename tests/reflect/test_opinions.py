@@ -238,3 +238,15 @@ def test_statements_of_a_scope_make_no_opinion_outside_of_it(memory: Hindsight) 
     assert memory.opinions.form("b", "booking site") == ()
     (opinion,) = memory.opinions.form("b", "booking site", scope="x")
     assert memory.memories.get("b", opinion.id).scope == "x"
+
+
+def test_what_was_dropped_since_is_no_longer_judged(memory: Hindsight) -> None:
+    memory.retain(
+        "b", "The Harvest app is easy to use.", timestamp=datetime(2025, 1, 28, tzinfo=UTC)
+    )
+    assert memory.opinions.form("b", "Harvest app")
+    memory.retain(
+        "c", "The Harvest app is easy to use.", timestamp=datetime(2025, 1, 28, tzinfo=UTC)
+    )
+    memory.retain("c", "I dropped the Harvest app.", timestamp=datetime(2025, 4, 22, tzinfo=UTC))
+    assert memory.opinions.form("c", "Harvest app") == ()

@@ -77,6 +77,10 @@ def test_the_speaker_is_mentioned_and_the_addressee_only_if_addressed() -> None:
     assert names(extract("I like tea.", speaker="Ana", addressees=("Tom",))) == ["Ana"]
     assert names(extract("Do you like tea?", speaker="Ana", addressees=("Tom",))) == ["Ana", "Tom"]
     assert names(extract("tom, tea is ready", speaker="Ana", addressees=("Tom",))) == ["Ana", "Tom"]
+    thanks = extract("Thank you Rosa for the cake.", speaker="Ana", addressees=("Tom",))
+    assert names(thanks) == ["Ana", "Rosa"]
+    by_short_name = extract("Thank you Bob for the cake.", speaker="Ana", addressees=("Robert",))
+    assert "Robert" in names(by_short_name)
     assert names(extract("Do you like tea?", speaker="Ana", addressees=("Tom", "Eve"))) == ["Ana"]
 
 

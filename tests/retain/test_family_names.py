@@ -239,3 +239,31 @@ def test_ships_and_houses_are_no_persons(memory: Hindsight) -> None:
     memory.retain("b", "Aboard the MS Hedwig we drank tea. Then we slept at Hotel Krone.")
     kinds = {one.name: one.kind for one in memory.entities.list("b").items}
     assert kinds == {"MS Hedwig": "product", "Hotel Krone": "place"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I have rung Castle Heating.", {"Castle Heating": "concept"}),
+        ("We met at Castle Howard.", {"Castle Howard": "place"}),
+        ("He is on PIP and UC now.", {"PIP": "concept", "UC": "concept"}),
+        ("The Rev B layout is done.", {"Rev B": "concept"}),
+        ("Mrs Pereira rang, she is not sleeping.", {"Mrs Pereira": "person"}),
+        ("Dom has food poisoning.", {"Dom": "person"}),
+        ("The DOM is too deep.", {}),
+        ("His daughter Pauline is down.", {"Pauline": "person"}),
+        (
+            "Left at ten from Rossio, Pena Palace by noon.",
+            {"Rossio": "concept", "Pena Palace": "place"},
+        ),
+        ("The ripple is 31 mV with 22u, x3 bulbs at 300/mo.", {}),
+        ("The liability was DENIED by them.", {}),
+        ("He can do it on Weds.", {}),
+        ("We ordered Xpelair £44 today.", {"Xpelair": "concept"}),
+    ],
+)
+def test_names_and_kinds_of_everyday_notes(
+    memory: Hindsight, text: str, expected: dict[str, str]
+) -> None:
+    memory.retain("b", text)
+    assert {one.name: one.kind for one in memory.entities.list("b").items} == expected

@@ -6,7 +6,6 @@ by the year, weekday, clock time or part that is named with them.
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 
 from hindsight_integrations.nlp.time import calendar
@@ -14,14 +13,17 @@ from hindsight_integrations.nlp.time.calendar import Recurring, Step, When
 from hindsight_integrations.nlp.time.direction import is_moved_from
 from hindsight_integrations.nlp.time.grammar import Grammar, Match
 from hindsight_integrations.nlp.time.idioms import (
+    COUNTED,
     HEAT,
     IDIOMS,
     MORE,
     MOST,
     OF_ANOTHER,
+    is_in_a_month,
+    month_of_heading,
     numbers_an_item,
 )
-from hindsight_integrations.nlp.time.lexer import WORDS, Token, TokenKind, fold
+from hindsight_integrations.nlp.time.lexer import WORDS, Token, TokenKind
 from hindsight_integrations.nlp.time.numeric_dates import day_and_month, numeric_day
 from hindsight_integrations.timespan import Precision, TimeSpan
 
@@ -53,10 +55,6 @@ _WEEKEND = timedelta(days=2)
 _SATURDAY = 5
 
 _LONGEST_ABBREVIATION = len("Sept")
-
-_IN_WORD = re.compile(r"\s+in\s+([^\W\d_]+)")
-_LONGEST_IN = 30
-"""Characters after a time that are read for "in" and a month."""
 
 _MONTH_DAYS = 30.44
 """Days in a month, on average."""
@@ -95,7 +93,7 @@ def _days_of_month(match: Match) -> When | None:
     "DIGITS OF? THE? MONTH",
     "ORDINAL OF? MAYBE_MONTH",
     "RANK OF MONTH",
-    "(?<=ON)NUMBER MAYBE_MONTH",
+    "(?<=[ON WEEKDAY MAYBE_WEEKDAY])NUMBER MAYBE_MONTH",
     "NUMBER MAYBE_MONTH (?=COMMA? YEAR)",
 )
 @DATES.rule("NUMBER DOT MONTH", only="de")
@@ -262,7 +260,8 @@ def _weekday_after_next(match: Match) -> When | None:
 )
 def _day_of_this_month(match: Match) -> When:
     """Read a day without a month: "on the 15th", "from the 3rd to the 7th"."""
-    return calendar.monthly_day(match.value(TokenKind.ORDINAL))
+    month, day = month_of_heading(match), match.value(TokenKind.ORDINAL)
+    return calendar.monthly_day(day) if month is None else calendar.yearly_day(month, day)
 
 
 @DATES.rule("[ON BY UNTIL FOR] THE ORDINAL", "(?<=UNKNOWN)THE ORDINAL END", only="en")
@@ -394,17 +393,7 @@ def _possessed(match: Match) -> bool:
     owned = any(entry.kind is TokenKind.OWN for entry in entries)
     if owned or context.language.code != "en":
         return owned
-    return context.word_after(match.end) == "of" or _is_in_a_month(match)
-
-
-def _is_in_a_month(match: Match) -> bool:
-    """Return True if "last" means last of a month: "the last Friday in June"."""
-    within = _IN_WORD.match(match.context.text, match.end, match.end + _LONGEST_IN)
-    if within is None:
-        return False
-    language = match.context.language
-    entries = (*language.exact.get(within[1], ()), *language.folded.get(fold(within[1]), ()))
-    return any(entry.kind in (TokenKind.MONTH, TokenKind.MAYBE_MONTH) for entry in entries)
+    return context.word_after(match.end) == "of" or is_in_a_month(match)
 
 
 @DATES.rule("[ROLLING WHICH] QUANTITY ANY_UNIT", "ROLLING UNIT")
@@ -476,11 +465,19 @@ def _hence(match: Match) -> When:
 
 @DATES.rule("IN QUANTITY ANY_UNIT", only="en de")
 def _in_some_time(match: Match) -> When | None:
-    """Read "in two weeks" as a distance into the future; None if it is a duration."""
+    """Read "in two weeks" as a distance into the future; None if it is a duration.
+
+    After a number and without a verb of the future it is one: "four tracks in two days".
+    """
     short = match.unit() in (Precision.MINUTE, Precision.HOUR)
     before = match.context.word_before(match.start).casefold()
     long = before in WORDS["in_so_long"] or MOST.search(match.sentence())
-    if short or long or IDIOMS.search(match.sentence()) or match.tense() == "past":
+    if short or long or IDIOMS.search(match.sentence()):
+        return None
+    tense = match.tense()
+    if tense == "past" or (
+        tense is None and COUNTED.search(match.context.sentence_before(match.start))
+    ):
         return None
     return _away(match, 1)
 
@@ -554,10 +551,11 @@ def _spelled_year(match: Match) -> When | None:
     return date.within(calendar.year(match.now.year - (match.now.year - number) % 100))
 
 
-@NAMED_DAYS.rule("WEEKDAY COMMA? ARTICLE TIME")
+@NAMED_DAYS.rule("WEEKDAY COMMA? ARTICLE TIME", "MAYBE_WEEKDAY COMMA? TIME")
 def _weekday_of_date(match: Match) -> When | None:
     """Read a date with its weekday; without a year, it is the nearest that fits."""
-    weekday, date = match.value(TokenKind.WEEKDAY), match.whens()[1]
+    weekday = match.value(TokenKind.WEEKDAY, TokenKind.MAYBE_WEEKDAY)
+    date = match.whens()[-1]
     if weekday == calendar.WEEKEND:
         return _weekend_of_dates(date, match.now)
     if date.precision is not Precision.DAY or isinstance(date, TimeSpan):

@@ -87,6 +87,7 @@ _INTENDED = frozenset({"going", "supposed", "meant", "planning", "hoping", "inte
 _KNOWN = frozenset({"the", "this", "that", "these", "those"})
 _BE = frozenset("am is are 'm ’m 're ’re 's ’s be ai".split())
 _DO = frozenset({"do", "does", "did"})
+_GET = frozenset({"get", "gets", "getting"})
 _HAVE = frozenset("have has 've ’ve 's ’s".split())
 _NOT_PAST = re.compile(
     r"(?:(?<!agr)(?<!fr)(?<!guarant)eed|\A(?:embed|shed|wed|bed|shred|sled|red))\Z"
@@ -394,13 +395,19 @@ def _tense(
     perfect = verbs[:1] in (["VBN"], ["VBD"])  # "she's getting married" is none
     if head in _HAVE and perfect and not {"got", "to"}.intersection(following[:1]):
         return "past"
-    if tag in ("VB", "VBP", "VBG", "VBN") and previous is not None:
+    if tag in ("VB", "VBP", "VBG", "VBN", "VBD") and previous is not None:
         depends = _depends(words, tag, previous)
         if depends and not _parted(words, previous.end, first):
             return previous.tense
     if tag in ("VBD", "VBN") or (head not in _BE and _is_past_form(head)):
         return "past"
     return "present" if tag in ("VBZ", "VBP") else "future"
+
+
+def _is_attribute(words: Sequence[Word], chain: _Chain) -> bool:
+    """Return True for a participle that describes the noun before it: "a guy called Bash"."""
+    described = chain.first > 0 and words[chain.first - 1].tag[:2] == "NN"
+    return described and chain.end - chain.first == 1 and words[chain.first].tag == "VBN"
 
 
 def _tense_of_infinitive(words: Sequence[Word], first: int, previous: _Chain | None) -> Tense:
@@ -419,6 +426,8 @@ def _depends(words: Sequence[Word], tag: str, previous: _Chain) -> bool:
     """
     if tag in ("VB", "VBG"):
         return True
+    if tag in ("VBN", "VBD") and previous.verb in _GET:
+        return True  # "getting a suit made"
     alone = words[previous.first].text.casefold() if previous.end - previous.first == 1 else ""
     return alone in _DO or (tag == "VBN" and alone in _BE)
 
@@ -510,8 +519,12 @@ def _origin(sentence: _Sentence, nouns: Sequence[str], time: str) -> Direction |
     room from January is free"). After any other word "from" gives a start.
     """
     head = sentence.time - 1
-    while head >= sentence.start and sentence.words[head].text.casefold() in ("from", "the"):
-        head -= 1
+    while head >= sentence.start and (
+        sentence.words[head].text.casefold() in ("from", "the")
+        or sentence.words[head].text.strip("-")[:1].isdecimal()
+        or sentence.words[head].text == "-"
+    ):
+        head -= 1  # "invoice 2025-003 from 28 January"
     if head < sentence.start:
         return None
     if _LEFT.search(" ".join(sentence.folded(max(sentence.start, head - 1), head + 1))):
@@ -569,7 +582,11 @@ def _by_nouns(sentence: _Sentence, preposition: str, time: str) -> Direction | N
     """Return the direction that nouns of the clause, or else the sentence, suggest."""
     clause = sentence.folded(sentence.start, sentence.end)
     suggested = _suggested(clause)
-    after = [chain for chain in sentence.chains if chain.first >= sentence.end]
+    after = [
+        chain
+        for chain in sentence.chains
+        if chain.first >= sentence.end and not _is_attribute(sentence.words, chain)
+    ]
     if suggested is not None and suggested.tense == "past":
         return suggested
     if after and all(chain.tense == "past" for chain in after):

@@ -202,9 +202,12 @@ class Context:
 
     def sentence(self, start: int, end: int) -> str:
         """Return the sentence around these offsets, within `_CONTEXT` characters of them."""
-        before = _SENTENCE_END.split(self.text[max(0, start - _CONTEXT) : start])[-1]
         after = _SENTENCE_END.split(self.text[end : end + _CONTEXT], 1)[0]
-        return before + self.text[start:end] + after
+        return self.sentence_before(start) + self.text[start:end] + after
+
+    def sentence_before(self, start: int) -> str:
+        """Return the part of a sentence before an offset, within `_CONTEXT` characters of it."""
+        return _SENTENCE_END.split(self.text[max(0, start - _CONTEXT) : start])[-1]
 
     def word_before(self, start: int) -> str:
         """Return the word before an offset, as spelled; "" where a sentence begins."""

@@ -49,6 +49,7 @@ class TokenKind(StrEnum):
     MONTH = auto()
     MAYBE_MONTH = auto()  # lower-case "may" and "march"
     WEEKDAY = auto()
+    MAYBE_WEEKDAY = auto()  # lower-case "sat", "sun": only beside a date
     WEEKDAYS = auto()
     SEASON = auto()
     QUARTER = auto()

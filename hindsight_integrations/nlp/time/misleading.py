@@ -57,7 +57,7 @@ _DOUBTED = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _CLAIMED = re.compile(
-    r"\b(?:says?|thinks?|reckons?|claims?|guess(?:es)?|(?:it|today)(?:\sis|['’]s))\s\Z",
+    r"\b(?:says?|thinks?|reckons?|claims?|guess(?:es)?|(?:it|today)(?:\sis|['’]s)|today\swas)\s\Z",
     re.IGNORECASE,
 )
 """Before the name of a day alone, these tell what somebody takes for it, or what day it is."""

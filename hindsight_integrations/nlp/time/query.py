@@ -57,6 +57,11 @@ _SENTENCE = re.compile(r"\S.*?(?:[.!?。！？…]+[\"'”’»)]*(?=\s|\Z)|(?=\
 _CLOSING = " \"'”’»)"
 _NAMED_YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)")
 _YEAR_OF = re.compile(r"\b(?:of|the)\s+((?:1\d|20)\d\d)(?!\d)(?!,\d)", re.IGNORECASE)
+_TIMETABLE = re.compile(
+    r"\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}/(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\b",
+    re.IGNORECASE,
+)
+"""Weekdays of every week, or of which only one is meant: "Football Tues/Thurs"."""
 _BARE_DAY = re.compile(r"(?:[a-z]+\s)?(?:the\s)?\d{1,2}(?:st|nd|rd|th)", re.IGNORECASE)
 _LISTED = re.compile(r"(?:,|,? and| &| or) (?:on )?")
 _WEEK = re.compile(r"day\b.*\bweek\b")
@@ -437,6 +442,8 @@ def _time(token: Token, when: When, context: Context) -> TimeExpression | None:
 
 def _habit(token: Token, context: Context) -> bool:
     """Return True if every occurrence is meant: "every Monday", "usually on Monday"."""
+    if context.statement and _TIMETABLE.search(context.text, token.start, token.end):
+        return True
     if not isinstance(token.when, Recurring):
         return False
     if context.word_before(token.start).casefold() in WORDS["every"]:
