@@ -28,6 +28,7 @@ KINDS["language"] = KINDS["code"].union(table("kinds")["nouns"]["language"].spli
 """Well-known names of things, by what they are: "postgres" is a database."""
 SELF = frozenset("i me my mine we us our ours myself ourselves".split())
 """First-person pronouns, singular and plural."""
+PLURAL_SELF = frozenset("we us our ours ourselves".split())
 
 _AFTER_SUBJECT = ("DT", "JJ", "PRP$", "RB", "VBN", "CD")
 _WITHIN_SUBJECT = (*_AFTER_SUBJECT, "POS", "HYPH", "IN", "VBG")

@@ -17,7 +17,14 @@ from hindsight_integrations.reflect.answers.named import (
     whole_name,
     words_of,
 )
-from hindsight_integrations.reflect.answers.questions import SELF, WORDS, Asked, Query, Term
+from hindsight_integrations.reflect.answers.questions import (
+    PLURAL_SELF,
+    SELF,
+    WORDS,
+    Asked,
+    Query,
+    Term,
+)
 from hindsight_integrations.reflect.answers.stated import (
     THIRD,
     Statement,
@@ -27,6 +34,7 @@ from hindsight_integrations.reflect.answers.stated import (
 )
 
 _ROLES = frozenset({"user", "human"})
+_ASSISTANTS = frozenset({"assistant", "ai", "system"})
 
 
 def is_part_of(term: Term, name: str | None) -> bool:
@@ -48,7 +56,8 @@ class TermMatch:
 
     def _positions(self, term: Term) -> set[int]:
         if term.is_self:
-            return {i for i, word in enumerate(self._words) if self._is_asker(word)}
+            of_all = term.text.casefold() in PLURAL_SELF
+            return {i for i, word in enumerate(self._words) if self._is_asker(word, of_all)}
         found = {i for i, word in enumerate(self._words) if self._is_named(term, word)}
         if term.is_name:
             entities = self._statement.memory.entities
@@ -121,9 +130,20 @@ class TermMatch:
         beside = {index - 1, index + 1} & found
         return bool(beside) and folded(self._words[index].text) in term.name
 
-    def _is_asker(self, word: Word) -> bool:
+    def _is_asker(self, word: Word, of_all: bool = False) -> bool:
+        """Return True for a first-person pronoun of the asker; of all, for anybody's "we"."""
+        spoken = word.text.casefold()
+        return spoken in SELF and (self._is_own() or (of_all and self._is_ones_we(spoken)))
+
+    def _is_own(self) -> bool:
+        """Return True if the asker is the speaker."""
         speaker = (self._statement.memory.speaker or "user").casefold()
-        return word.text.casefold() in SELF and speaker in (*_ROLES, self._query.asker)
+        return speaker in (*_ROLES, self._query.asker)
+
+    def _is_ones_we(self, pronoun: str) -> bool:
+        """Return True for a plural pronoun of one of several people, whose bank it is together."""
+        speaker = (self._statement.memory.speaker or "").casefold()
+        return pronoun in PLURAL_SELF and speaker not in _ASSISTANTS
 
     def _is_spoken_by(self, word: Word, term: Term) -> bool:
         return word.lower in SELF and is_part_of(term, self._statement.memory.speaker)
@@ -133,16 +153,15 @@ class TermMatch:
 
         Asked what "we" do, it may be told as done: "Images are compressed with Squoosh".
         """
-        speaker = self._statement.memory.speaker
+        ours = self._is_own() or self._is_ones_we(term.text.casefold())
         subjects = {
             word.dep
             for word in self._words
             if word.dep in ("nsubj", "nsubjpass", "agent") and not self._is_the_action(word)
         }
         if self._query.asked in (Asked.HOW, Asked.WHAT) and subjects <= {"nsubjpass"}:
-            own = (speaker or "user").casefold() in (*_ROLES, self._query.asker)
-            return term.is_self and own and (not subjects or term.text.casefold() == "we")
-        return term.is_self and speaker is None and not subjects
+            return term.is_self and ours and (not subjects or term.text.casefold() == "we")
+        return term.is_self and ours and not subjects
 
     def _is_the_action(self, word: Word) -> bool:
         """Return True for "Rehearsals are on Fridays", asked when or where "we" rehearse."""
