@@ -21,6 +21,7 @@ from hindsight_integrations.nlp.time import (
     find_times,
 )
 from hindsight_integrations.reflect.answers.dating import date_of, events_at
+from hindsight_integrations.reflect.answers.factual import is_beside
 from hindsight_integrations.reflect.answers.people import PersonMatch
 from hindsight_integrations.reflect.answers.questions import (
     CATEGORIES,
@@ -166,8 +167,8 @@ class Match(PersonMatch):
         return word.is_noun and not placed and not person and word.label not in TIMES
 
     def has_time(self) -> bool:
-        """Return True if the sentence names a time."""
-        if self._has_occasion():
+        """Return True if the sentence names a time, or tells what was done when it was said."""
+        if self._has_occasion() or (self._query.past and self._is_news()):
             return True
         return bool(self._named()) or any(
             word.label in TIMES
@@ -175,6 +176,14 @@ class Match(PersonMatch):
             or _CLOCK.fullmatch(word.text)
             or self._is_hour(word)
             for word in self._words
+        )
+
+    def _is_news(self) -> bool:
+        """Return True for what a dated note tells as just done: "sofa arrived", "it has come"."""
+        return any(
+            self.is_past(verb)
+            for verb in self.verbs()
+            if self._words[verb].head == verb or is_beside(self._sentence, verb)
         )
 
     def _is_hour(self, word: Word) -> bool:

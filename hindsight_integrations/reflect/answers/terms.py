@@ -34,6 +34,7 @@ from hindsight_integrations.reflect.answers.stated import (
 )
 
 _ROLES = frozenset({"user", "human"})
+_ONE_PERSON = frozenset("he she him her his hers".split())
 _ASSISTANTS = frozenset({"assistant", "ai", "system"})
 
 
@@ -64,12 +65,14 @@ class TermMatch:
             alike = [e for e in entities if may_share(term.titles, set(folded(e).split()))]
             found |= aliases(term.name, self._words, alike)
             found |= {i for i, word in enumerate(self._words) if self._is_spoken_by(word, term)}
+        if term.is_name or term.is_person:
             start = min(found, default=-1)
             found |= {
                 i
                 for i, word in enumerate(self._words)
                 if i > start and word.lower in THIRD and self._is_the_one_before(term, found, i)
             }
+        if term.is_name:
             found -= {i for i in found if self._is_namesake(self._words[i], term)}
         return found
 
@@ -101,9 +104,11 @@ class TermMatch:
         return any(self._query.all_stems.isdisjoint(lexemes(each)) for each in apart)
 
     def _is_the_one_before(self, term: Term, found: set[int], pronoun: int) -> bool:
-        """Return True if "he" or "she" can only refer to the person of this name."""
+        """Return True if "he" or "she" can only refer to the person of this name or noun."""
         before, told = self._statement.before, self._words[pronoun].lower
-        if not may_mean(told, term.name | term.titles):
+        if not may_mean(told, term.name | term.titles | {folded(term.text)}):
+            return False
+        if term.is_person and told not in _ONE_PERSON:
             return False
         if not found and not (
             may_be(term.name, before - TITLES) and may_share(term.titles, before)
@@ -181,11 +186,17 @@ class TermMatch:
             for n in {index, noun}
             for of in self._sentence.children(n, "prep")
             if self._words[of].lemma == "of"
+            or (
+                self._words[of].lemma == "for" and is_person_noun(self._words[n])  # "vet for Rex"
+            )
             for i in self._sentence.children(of, "pobj")
         ]
         if owners:
             return any(self._is_owner(term.owner, i) for i in owners)
-        return self._is_had(term.owner, noun) or self._is_speaker(term.owner)
+        if self._is_had(term.owner, noun) or self._is_speaker(term.owner):
+            return True
+        articles = (self._words[i].lower for i in self._sentence.children(noun, "det"))
+        return term.owner.is_self and self._is_own() and "the" in articles
 
     def _is_owner(self, owner: Term, index: int) -> bool:
         if index in self._positions(owner):
