@@ -134,8 +134,6 @@ def test_a_pronoun_means_the_only_person_spoken_of(
         (["He wants the flat back for his son."], "Why does he want the flat back?", "son"),
         (["Ana sold the car to pay the rent."], "Why did Ana sell the car?", "rent"),
         (["Ana sold the car for 90."], "Why did Ana sell the car?", ""),
-        (["Fees: adults 120, juniors 55."], "How much do juniors pay?", "juniors 55"),
-        (["Invited: adults 120, juniors 55 people."], "How much do juniors pay?", ""),
         (["I have physio on Fridays."], "Which days do I have physio?", "Fridays"),
         (["user: The therapist is called Mo."], "Who is my therapist?", "Mo"),
         (["user: The therapist of Ben is called Mo."], "Who is my therapist?", ""),

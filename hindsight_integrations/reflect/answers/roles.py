@@ -66,7 +66,6 @@ _OF_ANY = frozenset({Asked.WHETHER, Asked.SAID, Asked.EVENTS})
 """Questions to which what is not so may be quoted, without a yes."""
 _PLACING = frozenset({"in", "at", "on", "inside", "near"})
 _ALL = frozenset({"all", "both"})
-_PRICING = frozenset({"cost", "pay", "charge"})
 _SAME_WAYS = tuple(
     frozenset(line.split()) for line in table("questions")["ways"]["same"].split("\n")
 )
@@ -344,7 +343,7 @@ class RoleMatch(TermMatch):
             return False
         if not verbs:
             receives = self._receivers() or self.of_kind() or self._takers()
-            return self._takes_place() or bool(receives) or self._is_ours() or self._is_priced()
+            return self._takes_place() or bool(receives) or self._is_ours()
         return any(self._verb_fits(verb) for verb in verbs)
 
     def _is_ours(self) -> bool:
@@ -383,17 +382,6 @@ class RoleMatch(TermMatch):
                 for time in self._sentence.children(on, "pobj")
             )
             for i, word in enumerate(self._words)
-        )
-
-    def _is_priced(self) -> bool:
-        """Return True for the price of a thing in a list: "adults 120, juniors 55"."""
-        query = self._query
-        if query.asked is not Asked.AMOUNT or query.subject is None or query.action not in _PRICING:
-            return False
-        after = (self._words[i + 1 : i + 3] for i in self._at.get(query.subject.text, ()))
-        return any(
-            word.tag == "CD" and word.label not in TIMES and not any(n.is_noun for n in others)
-            for word, *others in after
         )
 
     def _asked_for(self, verb: int) -> set[int]:
