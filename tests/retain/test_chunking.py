@@ -164,3 +164,18 @@ def test_sentence_ends_rise_to_the_length(text: str) -> None:
 def test_breaks_are_ranked_from_paragraph_to_character() -> None:
     kinds = [piece.ends for piece in pieces("One two.\n\nThree four. Five", 100, count)]
     assert kinds == [Break.PARAGRAPH, Break.SENTENCE, Break.SENTENCE]
+
+
+@pytest.mark.parametrize(
+    ("text", "count_of_sentences"),
+    [
+        ("Read Brandt et al. 2020 again.", 1),
+        ("I met Al. Ben came later.", 2),
+        ("Paid 310 incl. VAT on Monday.", 1),
+        ("Cake for Fam. Brandt, 3 tiers.", 1),
+        ("They deliver min. 20 bags.", 1),
+        ("It takes a min. Then it stops.", 2),
+    ],
+)
+def test_abbreviations_of_notes_end_no_sentence(text: str, count_of_sentences: int) -> None:
+    assert len(sentences(text)) == count_of_sentences

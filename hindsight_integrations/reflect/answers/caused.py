@@ -12,7 +12,28 @@ class CauseMatch(RoleMatch):
 
     def has_cause(self) -> bool:
         """Return True if the sentence names a cause of the effect asked about."""
-        return self.cause_after() or self._cause_before() or self._led_to()
+        return self.cause_after() or self._cause_before() or self._led_to() or self._has_purpose()
+
+    def _has_purpose(self) -> bool:
+        """Return True for a purpose: "sold it to pay the rent", "needs it for her daughter"."""
+        return any(
+            self._words[way].dep == "advcl"
+            and any(self._words[i].tag == "TO" for i in self._sentence.children(way, "aux"))
+            for verb in self.verbs()
+            for way in self._sentence.children(verb)
+            if way > verb
+        ) or any(
+            word.lemma == "for"
+            and word.dep == "prep"
+            and any(self._words[i].label not in TIMES for i in self._sentence.children(way, "pobj"))
+            and any(self._words[v].lemma in ("want", "need") for v in self._governors(way))
+            for way, word in enumerate(self._words)
+        )
+
+    def _governors(self, way: int) -> set[int]:
+        """Return the verb of the question that next governs a word; empty if it is another."""
+        verb = next((i for i in self._upward(way) if self._words[i].is_verb), way)
+        return {verb}.intersection(self.verbs())
 
     def cause_after(self) -> bool:
         """Return True if the effect precedes its cause: "... because ..."."""

@@ -358,6 +358,7 @@ def _contradicting_memories(answer: _Answer, older: Memory, context: Context) ->
 
 def _with_hints(answers: list[_Answer], query: Query, context: Context) -> list[_Answer]:
     """Add the latest statements that hint that an answer no longer holds."""
+    answers = [*_done_since(answers, query, context), *answers]
     asks_of_now = query.tense in ("present", "future") and not query.asks_former
     if (
         not asks_of_now
@@ -379,6 +380,24 @@ def _with_hints(answers: list[_Answer], query: Query, context: Context) -> list[
     }
     latest = sorted(hints.values(), key=lambda hint: hint.said_at, reverse=True)
     return [*latest[:MAX_HINTS], *answers]
+
+
+def _done_since(answers: Sequence[_Answer], query: Query, context: Context) -> list[_Answer]:
+    """Return what the subject did after it was said that it had not done so yet.
+
+    "Ana paid on Monday" says no more of the rent than that she may have paid it.
+    """
+    if query.asked is not Asked.WHETHER or query.subject is None or not answers:
+        return []
+    if not all(answer.match.is_pending() for answer in answers):
+        return []
+    latest = max(answer.said_at for answer in answers)
+    short = replace(query, terms=(query.subject,))
+    return [
+        replace(answer, is_hint=True)
+        for answer in _matching_answers(context, short, ())
+        if answer.said_at > latest and any(map(answer.match.is_past, answer.match.verbs()))
+    ][:MAX_HINTS]
 
 
 def _may_be_later(statement: Statement, answer: _Answer) -> bool:

@@ -21,6 +21,7 @@ from hindsight_integrations.nlp.time import (
     find_times,
 )
 from hindsight_integrations.reflect.answers.dating import date_of, events_at
+from hindsight_integrations.reflect.answers.factual import is_beside
 from hindsight_integrations.reflect.answers.people import PersonMatch
 from hindsight_integrations.reflect.answers.questions import (
     CATEGORIES,
@@ -166,8 +167,8 @@ class Match(PersonMatch):
         return word.is_noun and not placed and not person and word.label not in TIMES
 
     def has_time(self) -> bool:
-        """Return True if the sentence names a time."""
-        if self._has_occasion():
+        """Return True if the sentence names a time, or tells what was done when it was said."""
+        if self._has_occasion() or (self._query.past and self._is_news()):
             return True
         return bool(self._named()) or any(
             word.label in TIMES
@@ -175,6 +176,14 @@ class Match(PersonMatch):
             or _CLOCK.fullmatch(word.text)
             or self._is_hour(word)
             for word in self._words
+        )
+
+    def _is_news(self) -> bool:
+        """Return True for what a dated note tells as just done: "sofa arrived", "it has come"."""
+        return any(
+            self.is_past(verb)
+            for verb in self.verbs()
+            if self._words[verb].head == verb or is_beside(self._sentence, verb)
         )
 
     def _is_hour(self, word: Word) -> bool:
@@ -276,11 +285,11 @@ class Match(PersonMatch):
         subject = self._query.subject
         own = None if subject is None else self._at[subject.text]
         return any(
-            self._is_past(root) and (own is None or self.agents(root) & own)
+            self.is_past(root) and (own is None or self.agents(root) & own)
             for root in self._sentence.roots()
         )
 
-    def _is_past(self, verb: int) -> bool:
+    def is_past(self, verb: int) -> bool:
         """Return True for the past of an event verb ("launched", "has hired"), not of a state."""
         word = self._words[verb]
         helpers = [self._words[i] for i in self._sentence.children(verb, "aux", "auxpass")]
@@ -419,9 +428,13 @@ class Match(PersonMatch):
         return any(word.label in labels for word in self._words)
 
     def has_amount(self) -> bool:
-        """Return True if the sentence names an amount."""
+        """Return True if the sentence names an amount, not only one of a part: "120 of the sum"."""
+        asked = {i for i in self.matched() if self._words[self._words[i].head].lemma == "of"}
+        parts = {self._part_of(i) for i in asked}
         return any(
-            w.label in _AMOUNTS or w.tag == "CD" for w in self._words if w.label not in TIMES
+            w.label in _AMOUNTS or w.tag == "CD"
+            for i, w in enumerate(self._words)
+            if w.label not in TIMES and i not in parts
         )
 
     def has_job(self) -> bool:
@@ -468,12 +481,22 @@ class Match(PersonMatch):
         if kind in ("city", "country", "town"):
             return any(self._words[i].label == "GPE" for i in others)
         if not self._query.verb:
-            return self._is_valued(others) or self._is_on_one(kind)
+            return self._is_so(kind, others)
         if kind:
             return self._is_one_of(kind, self._objects(others))
         if self._query.subject is None:
             return any(self._asked_for(verb) & others for verb in self.verbs())
         return bool(self._objects(others))
+
+    def _is_so(self, kind: str, others: set[int]) -> bool:
+        """Return True if the sentence says of the thing what a question with "be" asks for."""
+        if self._query.light_verb == "have":
+            return False
+        if kind and self._query.subject is None:  # "which door is locked"
+            states = (i for i, word in enumerate(self._words) if word.lemma == "be")
+            agents = set[int]().union(*map(self.agents, states))
+            return self._is_one_of(kind, others & agents)
+        return self._is_valued(others) or self._is_on_one(kind)
 
     def _is_one_of(self, kind: str, objects: Set[int]) -> bool:
         """Return True if the sentence has the word for a kind of thing, or a value of it."""
@@ -481,7 +504,9 @@ class Match(PersonMatch):
             return any(self._words[i].label == "QUANTITY" for i in objects)
         named = any(stems(kind) & set(lexemes(w.lemma)) for w in self._words)
         return named or any(
-            self._words[i].is_proper and not _is_of_other_kind(self._words[i].text, kind)
+            self._words[i].is_proper
+            and self._words[i].dep != "poss"  # "off Tony's neighbour"
+            and not _is_of_other_kind(self._words[i].text, kind)
             for i in objects
         )
 
@@ -563,9 +588,14 @@ class Match(PersonMatch):
         return any(self._identifies(i) for i in others)
 
     def _is_noted(self, own: Set[int], others: Set[int]) -> bool:
-        """Return True for a note "door code: 7731"; not "Reminder: Kai lost the door code"."""
+        """Return True for a note "door code: 7731"; not "Reminder: Kai lost the door code".
+
+        An order is no value: "cake: deliver it at noon".
+        """
         for colon, word in enumerate(self._words):
             if word.text == ":" and own and max(own) < colon and max(others, default=0) > colon:
+                if self._words[colon + 1].tag == "VB":
+                    return False
                 begins = [i for i in range(colon) if self._words[i].text == ":"]
                 before = self._words[begins[-1] + 1 if begins else 0 : colon]
                 return not any(each.tag[:2] in ("VB", "MD") for each in before)

@@ -63,13 +63,26 @@ class PersonMatch(VerdictMatch):
         if query.asked is not Asked.WHO or query.light_verb != "be" or query.verb:
             return False
         own = {i for term in query.terms if not term.is_name for i in self._at.get(term.text, ())}
-        return any(
+        return self._has_post(own) or any(
             word.lemma in WORDS["appointing"]
             and self.is_told(verb)
             and not self._sentence.children(verb, "neg")
             and bool(own.intersection(self._sentence.children(verb, "oprd", "attr", "xcomp")))
             and any(map(self._is_person, self.patients(verb) - own))
             for verb, word in enumerate(self._words)
+        )
+
+    def _has_post(self, role: set[int]) -> bool:
+        """Return True for "Ana joins as second screener"."""
+        return any(
+            self._words[way].lemma == "as"
+            and bool(role.intersection(self._sentence.children(way, "pobj")))
+            and self._words[verb].lemma in WORDS["taking_posts"]
+            and self.is_told(verb)
+            and not self._sentence.children(verb, "neg")
+            and any(map(self._is_person, self.agents(verb)))
+            for verb in range(len(self._words))
+            for way in self._sentence.children(verb, "prep")
         )
 
     def _is_done_by_one(self, verb: int, others: set[int]) -> bool:

@@ -28,11 +28,15 @@ KINDS["language"] = KINDS["code"].union(table("kinds")["nouns"]["language"].spli
 """Well-known names of things, by what they are: "postgres" is a database."""
 SELF = frozenset("i me my mine we us our ours myself ourselves".split())
 """First-person pronouns, singular and plural."""
+PLURAL_SELF = frozenset("we us our ours ourselves".split())
 
 _AFTER_SUBJECT = ("DT", "JJ", "PRP$", "RB", "VBN", "CD")
 _WITHIN_SUBJECT = (*_AFTER_SUBJECT, "POS", "HYPH", "IN", "VBG")
 _WITHIN_PHRASE = ("JJ", "JJR", "JJS", "CD", "POS", "HYPH", "DT", "PRP$", "VBN")
+_TIME_NOUNS = frozenset({"time", "day", "date", "year", "month"})
 _MEASURES = frozenset("now many much long old often far tall big".split())
+_ANYTHING = frozenset("anything something anyone anybody someone somebody else".split())
+"""Pronouns for whatever there may be, which an answer replaces: "Did it break anything?"."""
 _AUXILIARIES = frozenset({"be", "do", "have", "will", "would", "can", "could", "should", "'s"})
 _HELPERS = frozenset("do does did is are was were have has had can".split())
 _PASSIVE = frozenset("am is are was were be been being get gets got gotten getting".split())
@@ -100,6 +104,7 @@ class Term:
         article: the determiner before it, in lower case: "a", "the", "her"; empty if there is none.
         titles: the titles before a name, folded: "mrs".
         is_self: it is the asker: "I", "my".
+        is_person: it is a common noun for a person: "landlord".
     """
 
     text: str
@@ -111,6 +116,7 @@ class Term:
     article: str = ""
     titles: frozenset[str] = frozenset()
     is_self: bool = False
+    is_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +249,7 @@ def _asked_kind(sentence: Sentence, opening: int) -> Asked:
         extents = dict.fromkeys(("long", "old", "often", "far", "tall", "big"), Asked.EXTENT)
         counts = {"many": Asked.NUMBER, "much": Asked.AMOUNT} | extents
         return counts.get(following, Asked.HOW if following in _HELPERS else Asked.OTHER)
-    if word in ("what", "which") and following in ("time", "day", "date", "year", "month"):
+    if word in ("what", "which") and following.removesuffix("s") in _TIME_NOUNS:
         return Asked.WHEN
     if word in ("what", "which") and following in ("city", "country", "town", "place"):
         return Asked.WHERE if "live" in words or "work" in words else Asked.WHAT
@@ -559,7 +565,8 @@ class _Reader:
                 name = self._name(index) if named else frozenset[str]()
                 way, article = self._opening_of(index)
                 titles = titles_of(self._words, index) if named else frozenset[str]()
-                term = Term(word.text, own, named, name, its, way, article, titles)
+                person = not named and is_person_noun(word)
+                term = Term(word.text, own, named, name, its, way, article, titles, False, person)
                 if self._owns(index):
                     owner = term
                     continue
@@ -609,5 +616,7 @@ class _Reader:
         if asked is Asked.JOB and text in WORDS["jobs"]:
             return False
         if word.tag in ("RB", "RBR", "UH", "EX", "MD", "TO") or text in _MEASURES:
+            return False
+        if word.lower in _ANYTHING:
             return False
         return text not in WORDS["general"]

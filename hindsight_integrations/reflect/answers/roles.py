@@ -558,7 +558,7 @@ class RoleMatch(TermMatch):
         if not own:
             return query.subject.is_self
         if query.passive:
-            return bool(own & (self.patients(verb) | self._who(verb, "nsubj")))
+            return bool(own & (self.patients(verb) | self._who(verb, "nsubj", "dative")))
         return bool(own & self.agents(verb))
 
     def _is_of_its_time(self) -> bool:

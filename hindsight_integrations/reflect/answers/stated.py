@@ -187,6 +187,10 @@ def _is_of(sentence: Sentence, noun: int, names: Container[str]) -> bool:
 def _subject_words(sentence: Sentence) -> frozenset[str]:
     """Return the folded words of the single subject of a sentence."""
     subjects = [i for i, w in enumerate(sentence.words) if w.dep in ("nsubj", "nsubjpass")]
+    if not subjects:  # "Meeting with Okafor."
+        told = enumerate(sentence.words)
+        names = [i for i, w in told if w.is_proper and w.dep != "compound"]
+        subjects = [i for i in names if is_person(sentence.words[i])] if len(names) == 1 else []
     if len(subjects) != 1:
         return frozenset()
     words = (sentence.words[i].text for i in same_thing(sentence, subjects[0]))

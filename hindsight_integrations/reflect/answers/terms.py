@@ -17,7 +17,14 @@ from hindsight_integrations.reflect.answers.named import (
     whole_name,
     words_of,
 )
-from hindsight_integrations.reflect.answers.questions import SELF, WORDS, Asked, Query, Term
+from hindsight_integrations.reflect.answers.questions import (
+    PLURAL_SELF,
+    SELF,
+    WORDS,
+    Asked,
+    Query,
+    Term,
+)
 from hindsight_integrations.reflect.answers.stated import (
     THIRD,
     Statement,
@@ -27,6 +34,8 @@ from hindsight_integrations.reflect.answers.stated import (
 )
 
 _ROLES = frozenset({"user", "human"})
+_ONE_PERSON = frozenset("he she him her his hers".split())
+_ASSISTANTS = frozenset({"assistant", "ai", "system"})
 
 
 def is_part_of(term: Term, name: str | None) -> bool:
@@ -48,19 +57,22 @@ class TermMatch:
 
     def _positions(self, term: Term) -> set[int]:
         if term.is_self:
-            return {i for i, word in enumerate(self._words) if self._is_asker(word)}
+            of_all = term.text.casefold() in PLURAL_SELF
+            return {i for i, word in enumerate(self._words) if self._is_asker(word, of_all)}
         found = {i for i, word in enumerate(self._words) if self._is_named(term, word)}
         if term.is_name:
             entities = self._statement.memory.entities
             alike = [e for e in entities if may_share(term.titles, set(folded(e).split()))]
             found |= aliases(term.name, self._words, alike)
             found |= {i for i, word in enumerate(self._words) if self._is_spoken_by(word, term)}
+        if term.is_name or term.is_person:
             start = min(found, default=-1)
             found |= {
                 i
                 for i, word in enumerate(self._words)
                 if i > start and word.lower in THIRD and self._is_the_one_before(term, found, i)
             }
+        if term.is_name:
             found -= {i for i in found if self._is_namesake(self._words[i], term)}
         return found
 
@@ -92,9 +104,11 @@ class TermMatch:
         return any(self._query.all_stems.isdisjoint(lexemes(each)) for each in apart)
 
     def _is_the_one_before(self, term: Term, found: set[int], pronoun: int) -> bool:
-        """Return True if "he" or "she" can only refer to the person of this name."""
+        """Return True if "he" or "she" can only refer to the person of this name or noun."""
         before, told = self._statement.before, self._words[pronoun].lower
-        if not may_mean(told, term.name | term.titles):
+        if not may_mean(told, term.name | term.titles | {folded(term.text)}):
+            return False
+        if term.is_person and told not in _ONE_PERSON:
             return False
         if not found and not (
             may_be(term.name, before - TITLES) and may_share(term.titles, before)
@@ -121,9 +135,20 @@ class TermMatch:
         beside = {index - 1, index + 1} & found
         return bool(beside) and folded(self._words[index].text) in term.name
 
-    def _is_asker(self, word: Word) -> bool:
+    def _is_asker(self, word: Word, of_all: bool = False) -> bool:
+        """Return True for a first-person pronoun of the asker; of all, for anybody's "we"."""
+        spoken = word.text.casefold()
+        return spoken in SELF and (self._is_own() or (of_all and self._is_ones_we(spoken)))
+
+    def _is_own(self) -> bool:
+        """Return True if the asker is the speaker."""
         speaker = (self._statement.memory.speaker or "user").casefold()
-        return word.text.casefold() in SELF and speaker in (*_ROLES, self._query.asker)
+        return speaker in (*_ROLES, self._query.asker)
+
+    def _is_ones_we(self, pronoun: str) -> bool:
+        """Return True for a plural pronoun of one of several people, whose bank it is together."""
+        speaker = (self._statement.memory.speaker or "").casefold()
+        return pronoun in PLURAL_SELF and speaker not in _ASSISTANTS
 
     def _is_spoken_by(self, word: Word, term: Term) -> bool:
         return word.lower in SELF and is_part_of(term, self._statement.memory.speaker)
@@ -133,16 +158,15 @@ class TermMatch:
 
         Asked what "we" do, it may be told as done: "Images are compressed with Squoosh".
         """
-        speaker = self._statement.memory.speaker
+        ours = self._is_own() or self._is_ones_we(term.text.casefold())
         subjects = {
             word.dep
             for word in self._words
             if word.dep in ("nsubj", "nsubjpass", "agent") and not self._is_the_action(word)
         }
         if self._query.asked in (Asked.HOW, Asked.WHAT) and subjects <= {"nsubjpass"}:
-            own = (speaker or "user").casefold() in (*_ROLES, self._query.asker)
-            return term.is_self and own and (not subjects or term.text.casefold() == "we")
-        return term.is_self and speaker is None and not subjects
+            return term.is_self and ours and (not subjects or term.text.casefold() == "we")
+        return term.is_self and ours and not subjects
 
     def _is_the_action(self, word: Word) -> bool:
         """Return True for "Rehearsals are on Fridays", asked when or where "we" rehearse."""
@@ -162,11 +186,17 @@ class TermMatch:
             for n in {index, noun}
             for of in self._sentence.children(n, "prep")
             if self._words[of].lemma == "of"
+            or (
+                self._words[of].lemma == "for" and is_person_noun(self._words[n])  # "vet for Rex"
+            )
             for i in self._sentence.children(of, "pobj")
         ]
         if owners:
             return any(self._is_owner(term.owner, i) for i in owners)
-        return self._is_had(term.owner, noun) or self._is_speaker(term.owner)
+        if self._is_had(term.owner, noun) or self._is_speaker(term.owner):
+            return True
+        articles = (self._words[i].lower for i in self._sentence.children(noun, "det"))
+        return term.owner.is_self and self._is_own() and "the" in articles
 
     def _is_owner(self, owner: Term, index: int) -> bool:
         if index in self._positions(owner):

@@ -94,6 +94,17 @@ class VerdictMatch(CauseMatch):
 
     # What may have ended
 
+    def is_pending(self) -> bool:
+        """Return True if what is asked about was not done so far: "has not paid yet"."""
+        return any(
+            self._sentence.children(verb, "neg")
+            and any(
+                self._words[i].lower in ("yet", "still")
+                for i in self._sentence.children(verb, "advmod")
+            )
+            for verb in self.verbs()
+        )
+
     def may_end(self, told: Sentence) -> bool:
         """Return True if the sentence hints that another statement no longer holds.
 
