@@ -41,17 +41,45 @@ def told(pipeline: Pipeline, text: str) -> dict[str, str]:
             "three weeks later",
             "20 May 2019 to 26 May 2019",
         ),
-        ("We met in March 2024 and married the next month.", "the next month", "1 Apr 2024 to 30 Apr 2024"),
+        (
+            "We met in March 2024 and married the next month.",
+            "the next month",
+            "1 Apr 2024 to 30 Apr 2024",
+        ),
         ("We landed on 3 May 2025 and flew on the day after.", "the day after", "4 May 2025"),
-        ("It rained on Friday 3 May 2019, and the following Sunday it snowed.", "the following Sunday", "5 May 2019"),
-        ("He came in spring 2019 and left the following autumn.", "the following autumn", "1 Sep 2019 to 30 Nov 2019"),
-        ("Mum was ill last week and the week before.", "the week before", "12 May 2025 to 18 May 2025"),
+        (
+            "It rained on Friday 3 May 2019, and the following Sunday it snowed.",
+            "the following Sunday",
+            "5 May 2019",
+        ),
+        (
+            "He came in spring 2019 and left the following autumn.",
+            "the following autumn",
+            "1 Sep 2019 to 30 Nov 2019",
+        ),
+        (
+            "Mum was ill last week and the week before.",
+            "the week before",
+            "12 May 2025 to 18 May 2025",
+        ),
         ("I am off tomorrow and the day after.", "the day after", "3 Jun 2025"),
-        ("Im Mai 2019 heirateten sie, im Jahr darauf kam Ida.", "im Jahr darauf", "1 Jan 2020 to 31 Dec 2020"),
-        ("En 2019 se mudó y dos años después murió.", "dos años después", "1 Jan 2021 to 31 Dec 2021"),
-        ("Elle est partie en mai 2019 et l'année suivante elle est revenue.", "l'année suivante", "1 Jan 2020 to 31 Dec 2020"),
+        (
+            "Im Mai 2019 heirateten sie, im Jahr darauf kam Ida.",
+            "im Jahr darauf",
+            "1 Jan 2020 to 31 Dec 2020",
+        ),
+        (
+            "En 2019 se mudó y dos años después murió.",
+            "dos años después",
+            "1 Jan 2021 to 31 Dec 2021",
+        ),
+        (
+            "Elle est partie en mai 2019 et l'année suivante elle est revenue.",
+            "l'année suivante",
+            "1 Jan 2020 to 31 Dec 2020",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_time_is_counted_from_the_one_before(
     pipeline: Pipeline, text: str, words: str, span: str
 ) -> None:
