@@ -403,12 +403,16 @@ class RecallResult(RankedResult):
 # Reflecting
 
 NOTHING_FOUND = "No relevant memories found."
-
-NOTHING_ASKED = "The question is blank, so nothing was looked up; ask in plain words."
 """Text of a context without memories."""
 
+NOTHING_ASKED = "The question is blank, so nothing was looked up; ask in plain words."
+"""Answer to a blank question."""
+
 NOTHING_KNOWN = "Nothing known: no memory answers this."
-"""Text of an answer without a language model, if no memory states one."""
+"""Text of an answer without a language model, if no memory is near the question."""
+
+NOTHING_CERTAIN = "Nothing known for certain. Nearest memories, which may not answer this:"
+"""First line of an answer without a language model, if no memory surely states one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -542,7 +546,8 @@ class Reflection:
     """An answer from memory. Truthy if it cites a source.
 
     Attributes:
-        text: the answer. Without a language model it consists of quotations with citations, or is
+        text: the answer. Without a language model it consists of quotations with citations. If no
+            memory surely answers, it shows the nearest ones under a line that says so, or is
             "Nothing known: no memory answers this.".
         sources: ids of the memories and mental models it cites, in the order of the citations.
         context: the evidence it was made from.
@@ -552,6 +557,8 @@ class Reflection:
         foreign: citations of ids that were never retrieved; they were removed from the text.
         forced: the limit that ended the search, if any.
         extractive: True if the answer was quoted from memories without a language model.
+        nearest: ids of the memories that `text` shows because none surely answers; then `sources`
+            is empty.
     """
 
     bank_id: str
@@ -565,6 +572,7 @@ class Reflection:
     foreign: tuple[str, ...] = ()
     forced: Bound | None = None
     extractive: bool = False
+    nearest: tuple[str, ...] = ()
 
     @property
     def failures(self) -> tuple[Failure, ...]:

@@ -16,6 +16,7 @@ import pytest
 from hindsight_integrations import BankNotFoundError, ClosedError, Hindsight, Settings
 from hindsight_integrations.namespaces.mental_models import MentalModels
 from hindsight_integrations.reflect.answer import ITERATIONS, SECONDS
+from hindsight_integrations.results import NOTHING_CERTAIN, NOTHING_KNOWN
 from tests.reflect.models import Script, answer
 
 DOCS = Path(__file__).parent.parent / "docs" / "reflect.md"
@@ -84,7 +85,8 @@ def test_what_no_memory_states_is_not_known(told: Hindsight) -> None:
     for question in ("What is the capital of Peru?", "What is Ana's dog called?", "Who is Bo?"):
         reflection = told.reflect("b", question)
         assert not reflection
-        assert reflection.text == "Nothing known: no memory answers this."
+        nothing = NOTHING_CERTAIN if reflection.nearest else NOTHING_KNOWN
+        assert reflection.text.splitlines()[0] == nothing
         assert reflection.sources == ()
 
 
@@ -390,7 +392,7 @@ def test_the_documentation_runs_and_shows_what_it_gives(capsys: pytest.CaptureFi
     printed = capsys.readouterr().out
     names["memory"].close()
     shown = re.findall(r"^```text\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    assert len(shown) == 5
+    assert len(shown) == 6
     for each in shown:
         assert _comparable(each) in _comparable(printed)
     assert json.dumps(ITERATIONS) in text

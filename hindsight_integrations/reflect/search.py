@@ -50,12 +50,14 @@ class SearchResult(NamedTuple):
         waits: it may be out of date, as it does not cover newer memories yet.
         trend: of an observation's evidence over time.
         contradicted: a newer memory says otherwise.
+        relevance: probability that a memory belongs to the answer, 0 to 1; 0 of a mental model.
     """
 
     source: Memory | MentalModel
     waits: bool = False
     trend: Trend | None = None
     contradicted: bool = False
+    relevance: float = 0.0
 
     @property
     def stale(self) -> bool:
@@ -81,14 +83,15 @@ def find_memories(
     memories = [item.memory for item in result.memories]
     waiting = _outdated_ids(deps.graph, bank.bank.id, [m.id for m in memories if is_conclusion(m)])
 
-    def as_result(memory: Memory) -> SearchResult:
+    def as_result(item: Recalled) -> SearchResult:
+        memory = item.memory
+        found = SearchResult(memory, relevance=item.relevance)
         if not is_conclusion(memory):
-            return SearchResult(memory)
-        return SearchResult(
-            memory, memory.id in waiting, trend(evidence_times(memory), request.asked_at)
-        )
+            return found
+        shown = trend(evidence_times(memory), request.asked_at)
+        return found._replace(waits=memory.id in waiting, trend=shown)
 
-    return [as_result(memory) for memory in memories], result.failures
+    return [as_result(item) for item in result.memories], result.failures
 
 
 def _outdated_ids(graph: GraphStore, bank_id: str, conclusions: Sequence[str]) -> set[str]:

@@ -58,7 +58,8 @@ def told(memory: Hindsight, text: str) -> tuple[str, str]:
     """Return the answer to where the speaker lives, and the speaker's profile."""
     bank = f"bank{abs(hash(text))}"
     memory.retain_messages(bank, [{"speaker": "lee", "text": text, "timestamp": NOON.isoformat()}])
-    answer = memory.reflect(bank, "Where do I live?", query_time=NOON).text
+    reflection = memory.reflect(bank, "Where do I live?", query_time=NOON)
+    answer = reflection.text if reflection else ""  # the nearest memories are no answer
     return answer, memory.profile(bank, "lee", query_time=NOON).text
 
 

@@ -113,7 +113,7 @@ def test_reflection_keeps_to_the_tags_and_a_model_of_others_stays_out(
         answer = tagged("POST", "/reflect", {**question, "tags_match": match})
         assert "boat" not in answer["text"]
         assert answer["based_on"]["mental_models"] == []
-    none = tagged("POST", "/reflect", {"query": "Which ship sank in 1912?"})
+    none = tagged("POST", "/reflect", {"query": "How do I tune a guitar?"})
     assert none["text"] == "Nothing known: no memory answers this."
 
 

@@ -3,7 +3,7 @@
 A question is answered by the sentences that state what it asks for (`matching`), each with its
 citation, and with its date unless it was said on the day of the question. What newer memories
 contradict is left out. A text that asks nothing in particular, such as "Tell me about Ana", gets
-what is known of it. If no memory answers, nothing is known.
+what is known of it. If no memory surely answers, the nearest are shown, and said to be no more.
 """
 
 from __future__ import annotations
@@ -42,7 +42,13 @@ from hindsight_integrations.reflect.retractions import (
 )
 from hindsight_integrations.reflect.search import SearchResult, find_memories, find_models
 from hindsight_integrations.rendering import as_item, as_line
-from hindsight_integrations.results import NOTHING_KNOWN, Context, ContextItem, Reflection
+from hindsight_integrations.results import (
+    NOTHING_CERTAIN,
+    NOTHING_KNOWN,
+    Context,
+    ContextItem,
+    Reflection,
+)
 from hindsight_integrations.stores.base import GraphStore, MemoryFilter, StoredBank
 from hindsight_integrations.timespan import day_text
 
@@ -54,6 +60,17 @@ _CHANGE_LEMMAS = WORDS["replacing"] | WORDS["changing"] | WORDS["moving"]
 
 MAX_HINTS = 2
 """Most statements quoted with an answer because they hint that it no longer holds."""
+
+MAX_NEAREST = 3
+"""Most memories shown where none surely answers."""
+
+LEAST_NEAR = 0.3
+"""Relevance from which a memory is shown where none surely answers. Of 101 questions on everyday
+notes that had no certain answer, what is shown had the answer for 85 %; and for 44 % of the 27
+questions that no note answers nothing is shown."""
+
+LEAST_OF_NEAREST = 0.5
+"""Share of the best memory's relevance from which others are shown beside it."""
 
 _PERMANENT = frozenset({Asked.WHY, Asked.EVENTS, Asked.SAID})
 """Kinds of questions whose answers stay true whatever happens later."""
@@ -105,7 +122,7 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
     times = parse_query(request.query, request.asked_at, hemisphere=hemisphere).windows
     query = read_question(request.query, [window.text for window in times])
     if required_words := content_of(request.query):
-        return _reflect_other_language(bank, request, context, required_words)
+        return _reflect_other_language(bank, request, results, context, required_words)
     if query is None:
         return _overview(deps, bank, request, results, context)
     windows = list(windows_in_bank(deps.graph, bank.bank.id, times, request.filter).values())
@@ -120,19 +137,43 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
     else:
         text = _answer_text(query, answers, context, request.asked_at)
         sources = tuple(dict.fromkeys(answer.item.id for answer in answers))
+    if not text:
+        # What is near a question about a time was mostly told of another.
+        near = [] if query.asked is Asked.EVENTS else results
+        return _nearest(bank, request, near, context)
+    return Reflection(
+        bank.bank.id, request.query, text, sources, context, ModelUsage(), extractive=True
+    )
+
+
+def _nearest(
+    bank: StoredBank, request: RecallRequest, results: Sequence[SearchResult], context: Context
+) -> Reflection:
+    """Return the memories nearest to the question, as no answer, or that nothing is known."""
+    relevance = {result.source.id: result.relevance for result in results}
+    best = max(relevance.values(), default=0.0)
+    least = max(LEAST_NEAR, LEAST_OF_NEAREST * best)
+    near = [item for item in context.items if relevance.get(item.id, 0.0) >= least]
+    near = sorted(near, key=lambda item: -relevance[item.id])[:MAX_NEAREST]
+    lines = [NOTHING_CERTAIN, *(item.text for item in near)]
     return Reflection(
         bank.bank.id,
         request.query,
-        text or NOTHING_KNOWN,
-        sources if text else (),
+        "\n".join(lines) if near else NOTHING_KNOWN,
+        (),
         context,
         ModelUsage(),
         extractive=True,
+        nearest=tuple(item.id for item in near),
     )
 
 
 def _reflect_other_language(
-    bank: StoredBank, request: RecallRequest, context: Context, required_words: frozenset[str]
+    bank: StoredBank,
+    request: RecallRequest,
+    results: Sequence[SearchResult],
+    context: Context,
+    required_words: frozenset[str],
 ) -> Reflection:
     """Quote the sentences with all content words of a question whose grammar is not read."""
     cited = [
@@ -141,10 +182,12 @@ def _reflect_other_language(
         if isinstance(item.source, Memory)
         for words in stating(item.source.text, required_words)
     ][:MAX_STATEMENTS]
+    if not cited:
+        return _nearest(bank, request, results, context)
     return Reflection(
         bank.bank.id,
         request.query,
-        "\n".join(f"“{as_item(words)}” [{item.label}]" for words, item in cited) or NOTHING_KNOWN,
+        "\n".join(f"“{as_item(words)}” [{item.label}]" for words, item in cited),
         tuple(dict.fromkeys(item.id for _, item in cited)),
         context,
         ModelUsage(),
