@@ -158,15 +158,15 @@ class TermMatch:
 
         Asked what "we" do, it may be told as done: "Images are compressed with Squoosh".
         """
-        ours = self._is_own() or self._is_ones_we(term.text.casefold())
         subjects = {
             word.dep
             for word in self._words
             if word.dep in ("nsubj", "nsubjpass", "agent") and not self._is_the_action(word)
         }
         if self._query.asked in (Asked.HOW, Asked.WHAT) and subjects <= {"nsubjpass"}:
-            return term.is_self and ours and (not subjects or term.text.casefold() == "we")
-        return term.is_self and ours and not subjects
+            is_we = term.text.casefold() == "we"
+            return term.is_self and self._is_own() and (not subjects or is_we)
+        return term.is_self and self._is_own() and not subjects
 
     def _is_the_action(self, word: Word) -> bool:
         """Return True for "Rehearsals are on Fridays", asked when or where "we" rehearse."""
