@@ -211,6 +211,7 @@ def test_a_memory_that_cannot_be_read_takes_in_no_other_of_the_same_words(tmp_pa
         assert memory.memories.get("home", other).text == "The lighthouse is white."
 
 
+@pytest.mark.local
 def test_a_memory_forgotten_while_a_file_is_merged_takes_in_none_of_it(
     memory: Hindsight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
