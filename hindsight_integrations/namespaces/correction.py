@@ -17,7 +17,7 @@ from hindsight_integrations.timespan import with_offset
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What is to be different about a memory.
+    """New values for a memory, as a user corrects it.
 
     Attributes:
         fields: the new values of those of its fields that were given.

@@ -150,3 +150,8 @@ def test_a_question_asks_for_both_times(question: str, spans: list[str]) -> None
 def test_hostile_text_takes_no_longer_than_its_length() -> None:
     text = "in May 2019, two days later " * 4_000
     assert len(find_times(text, SAID)) >= 4_000
+
+
+def test_a_long_gap_is_read_once() -> None:
+    text = f"in May 2019{' ' * 200_000}x two days later"
+    assert [time.text for time in find_times(text, SAID)] == ["in May 2019"]

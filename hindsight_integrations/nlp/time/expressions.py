@@ -27,7 +27,7 @@ class TimeExpression:
 
 
 class Reading(NamedTuple):
-    """What one language reads as a time, with None for one that is not certain."""
+    """A token that one language reads as a time; `time` is None if it is not certain."""
 
     token: Token
     time: TimeExpression | None

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from datetime import UTC, timedelta
 from itertools import zip_longest
 
 from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import Recurring
 from hindsight_integrations.nlp.time.expressions import Reading, TimeExpression, in_zone
-from hindsight_integrations.nlp.time.grammar import UNITS, WHEN_KINDS, Context, ParsedText, compiled
+from hindsight_integrations.nlp.time.grammar import (
+    UNITS,
+    WHEN_KINDS,
+    Context,
+    Match,
+    ParsedText,
+    compiled,
+)
 from hindsight_integrations.nlp.time.lexer import WORDS, Token, TokenKind, kind_set
 from hindsight_integrations.nlp.time.misleading import is_doubted, is_unreal
 from hindsight_integrations.timespan import Precision, TimeSpan
@@ -46,30 +52,8 @@ _REACH = 200
 """Characters between a time and the words that count from it."""
 
 _SENTENCE_END = re.compile(r"[.!?;](?=\s)")
-_APPOSITION = re.compile(r"\s*[,(–—-]?\s*(?:(?:on|in|at)\s)?", re.IGNORECASE)
+_APPOSITION = re.compile(r"\s*+[,(–—-]?+\s*+(?:(?:on|in|at)\s)?", re.IGNORECASE)
 _OPENING = re.compile(r"[\s\"'“(]*(?:(?:and|but|then|so|und|dann|y|et|puis)[\s,]+)?", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """The words that count from another time, as tokens."""
-
-    tokens: Sequence[Token]
-
-    @property
-    def start(self) -> int:
-        """Offset of the first character."""
-        return self.tokens[0].start
-
-    @property
-    def end(self) -> int:
-        """Offset after the last character."""
-        return self.tokens[-1].end
-
-    def first(self, kinds: Iterable[TokenKind]) -> Token | None:
-        """Return the first token of one of these kinds."""
-        wanted = frozenset(kinds)
-        return next((token for token in self.tokens if token.kind in wanted), None)
 
 
 def in_sequence(parsed: ParsedText, readings: Iterable[Reading]) -> Iterator[Reading]:
@@ -85,7 +69,7 @@ def in_sequence(parsed: ParsedText, readings: Iterable[Reading]) -> Iterator[Rea
     counting = bytearray(len(parsed.context.text))
     for step in steps:
         counting[step.start : step.end] = b"\x01" * (step.end - step.start)
-    in_order: list[Reading | _Step] = [
+    in_order: list[Reading | Match] = [
         *(each for each in readings if not counting[each.token.start]),
         *steps,
     ]
@@ -102,25 +86,28 @@ def in_sequence(parsed: ParsedText, readings: Iterable[Reading]) -> Iterator[Rea
         yield Reading(Token(TokenKind.TIME, each.start, each.end), time)
 
 
-def _start(each: Reading | _Step) -> int:
-    return each.start if isinstance(each, _Step) else each.token.start
+def _first(step: Match, kinds: Iterable[TokenKind]) -> Token | None:
+    return next(iter(step.all(*kinds)), None)
 
 
-def _steps(parsed: ParsedText) -> Iterator[_Step]:
+def _start(each: Reading | Match) -> int:
+    return each.start if isinstance(each, Match) else each.token.start
+
+
+def _steps(parsed: ParsedText) -> Iterator[Match]:
     """Yield the phrases that may count from another time."""
     kinds = "".join(token.kind for token in parsed.tokens)
     for match in _PATTERNS[parsed.context.language.code].finditer(kinds):
-        tokens = parsed.tokens[match.start() : match.end()]
-        step = _Step(tokens)
-        which = step.first((TokenKind.WHICH,))
-        dated = step.first((TokenKind.TIME,))
+        step = Match(parsed.context, parsed.tokens[match.start() : match.end()])
+        which = _first(step, (TokenKind.WHICH,))
+        dated = _first(step, (TokenKind.TIME,))
         if which and which.value != 1:  # "the last week"
             continue
         if not (dated and isinstance(dated.when, TimeSpan)):  # "the following 3 May 2019 slots"
             yield step
 
 
-def _counted(context: Context, step: _Step, last: TimeExpression | None) -> TimeExpression | None:
+def _counted(context: Context, step: Match, last: TimeExpression | None) -> TimeExpression | None:
     """Return the time of a step from the last time told; None if it is not certain."""
     if last is None or not _belongs(context, last, step) or _is_compared(context, step):
         return None
@@ -136,12 +123,12 @@ def _counted(context: Context, step: _Step, last: TimeExpression | None) -> Time
     return TimeExpression(text, step.start, step.end, in_zone(span, context), last.yearly)
 
 
-def _moved(context: Context, step: _Step, span: TimeSpan) -> TimeSpan | None:
+def _moved(context: Context, step: Match, span: TimeSpan) -> TimeSpan | None:
     """Return the calendar unit that is so far from the span; None if the span is too vague."""
     start, end = span.start.replace(tzinfo=UTC), span.end.replace(tzinfo=UTC)
-    unit_token = step.first((TokenKind.UNIT, TokenKind.UNITS))
+    unit_token = _first(step, (TokenKind.UNIT, TokenKind.UNITS))
     if unit_token is None:
-        named = step.first(WHEN_KINDS)
+        named = _first(step, WHEN_KINDS)
         when = context.when(named) if named else None
         if not isinstance(when, Recurring) or span.duration > _LENGTH[Precision.YEAR]:
             return None
@@ -149,17 +136,17 @@ def _moved(context: Context, step: _Step, span: TimeSpan) -> TimeSpan | None:
     unit = UNITS[unit_token.value]
     if unit not in _LENGTH or span.duration > _LENGTH[unit]:
         return None
-    quantity = step.first(_QUANTITY)
+    quantity = _first(step, _QUANTITY)
     number = 1 if quantity is None or quantity.kind is TokenKind.ONE else quantity.value
     if number > _LONGEST:
         return None
-    directed = step.first((TokenKind.STEP,))
-    back = directed.value < 0 if directed else step.first((TokenKind.BEFORE,)) is not None
+    directed = _first(step, (TokenKind.STEP,))
+    back = directed.value < 0 if directed else _first(step, (TokenKind.BEFORE,)) is not None
     return calendar.period(unit, calendar.shift(start, unit, -number if back else number))
 
 
 def _is_restated(
-    text: str, step: _Step, last: TimeExpression | None, following: Reading | _Step | None
+    text: str, step: Match, last: TimeExpression | None, following: Reading | Match | None
 ) -> bool:
     """Return True if the time beside the step is the one that it counts to.
 
@@ -172,7 +159,7 @@ def _is_restated(
     return _APPOSITION.fullmatch(text, step.end, following.token.start) is not None
 
 
-def _belongs(context: Context, last: TimeExpression, step: _Step) -> bool:
+def _belongs(context: Context, last: TimeExpression, step: Match) -> bool:
     """Return True if the step is in the sentence of the time, or begins the next one."""
     between = context.text[last.end_char : step.start]
     if len(between) > _REACH or "\n" in between:
@@ -181,7 +168,7 @@ def _belongs(context: Context, last: TimeExpression, step: _Step) -> bool:
     return not ends or (len(ends) == 1 and _OPENING.fullmatch(between, ends[0]) is not None)
 
 
-def _is_compared(context: Context, step: _Step) -> bool:
+def _is_compared(context: Context, step: Match) -> bool:
     """Return True for a distance that is not told of the last time, or is only about so long.
 
     "Three years later than planned", "about ten years later".
@@ -189,6 +176,6 @@ def _is_compared(context: Context, step: _Step) -> bool:
     if context.word_after(step.end).casefold() in WORDS["compared"]:
         return True
     english = context.language.code == "en"
-    if english and step.first((TokenKind.UNIT,)) and context.tag_after(step.end) in ("NN", "NNS"):
+    if english and _first(step, (TokenKind.UNIT,)) and context.tag_after(step.end) in ("NN", "NNS"):
         return True  # "the following week plan"
     return context.word_before(step.start).casefold() in WORDS["approximate"]
