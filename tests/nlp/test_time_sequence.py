@@ -154,4 +154,4 @@ def test_hostile_text_takes_no_longer_than_its_length() -> None:
 
 def test_a_long_gap_is_read_once() -> None:
     text = f"in May 2019{' ' * 200_000}x two days later"
-    assert [time.text for time in find_times(text, SAID)] == ["in May 2019"]
+    assert [time.text for time in find_times(text, SAID)] == ["May 2019"]
