@@ -14,13 +14,14 @@ from datetime import datetime
 
 from hindsight_integrations.models import Memory, MemoryType, MentalModel, ModelUsage
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.sentences import parse
 from hindsight_integrations.nlp.time import TimeSpan, parse_query
 from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.recall.arms.temporal import windows_in_bank
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest, conditions
 from hindsight_integrations.reflect.answers.matching import Match
+from hindsight_integrations.reflect.answers.nearest import nearest
+from hindsight_integrations.reflect.answers.overview import read_topic
 from hindsight_integrations.reflect.answers.questions import WORDS, Asked, Query, read_question
 from hindsight_integrations.reflect.answers.reasons import reasons
 from hindsight_integrations.reflect.answers.stated import Statement, statements
@@ -42,13 +43,7 @@ from hindsight_integrations.reflect.retractions import (
 )
 from hindsight_integrations.reflect.search import SearchResult, find_memories, find_models
 from hindsight_integrations.rendering import as_item, as_line
-from hindsight_integrations.results import (
-    NOTHING_CERTAIN,
-    NOTHING_KNOWN,
-    Context,
-    ContextItem,
-    Reflection,
-)
+from hindsight_integrations.results import Context, ContextItem, Reflection
 from hindsight_integrations.stores.base import GraphStore, MemoryFilter, StoredBank
 from hindsight_integrations.timespan import day_text
 
@@ -60,17 +55,6 @@ _CHANGE_LEMMAS = WORDS["replacing"] | WORDS["changing"] | WORDS["moving"]
 
 MAX_HINTS = 2
 """Most statements quoted with an answer because they hint that it no longer holds."""
-
-MAX_NEAREST = 3
-"""Most memories shown where none surely answers."""
-
-LEAST_NEAR = 0.3
-"""Relevance from which a memory is shown where none surely answers. Of 101 questions on everyday
-notes that had no certain answer, what is shown had the answer for 85 %; and for 44 % of the 27
-questions that no note answers nothing is shown."""
-
-LEAST_OF_NEAREST = 0.5
-"""Share of the best memory's relevance from which others are shown beside it."""
 
 _PERMANENT = frozenset({Asked.WHY, Asked.EVENTS, Asked.SAID})
 """Kinds of questions whose answers stay true whatever happens later."""
@@ -139,32 +123,10 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
         sources = tuple(dict.fromkeys(answer.item.id for answer in answers))
     if not text:
         # What is near a question about a time was mostly told of another.
-        near = [] if query.asked is Asked.EVENTS else results
-        return _nearest(bank, request, near, context)
+        found = [] if query.asked is Asked.EVENTS else results
+        return nearest(bank, request, found, context)
     return Reflection(
         bank.bank.id, request.query, text, sources, context, ModelUsage(), extractive=True
-    )
-
-
-def _nearest(
-    bank: StoredBank, request: RecallRequest, results: Sequence[SearchResult], context: Context
-) -> Reflection:
-    """Return the memories nearest to the question, as no answer, or that nothing is known."""
-    relevance = {result.source.id: result.relevance for result in results}
-    best = max(relevance.values(), default=0.0)
-    least = max(LEAST_NEAR, LEAST_OF_NEAREST * best)
-    near = [item for item in context.items if relevance.get(item.id, 0.0) >= least]
-    near = sorted(near, key=lambda item: -relevance[item.id])[:MAX_NEAREST]
-    lines = [NOTHING_CERTAIN, *(item.text for item in near)]
-    return Reflection(
-        bank.bank.id,
-        request.query,
-        "\n".join(lines) if near else NOTHING_KNOWN,
-        (),
-        context,
-        ModelUsage(),
-        extractive=True,
-        nearest=tuple(item.id for item in near),
     )
 
 
@@ -183,7 +145,7 @@ def _reflect_other_language(
         for words in stating(item.source.text, required_words)
     ][:MAX_STATEMENTS]
     if not cited:
-        return _nearest(bank, request, results, context)
+        return nearest(bank, request, results, context)
     return Reflection(
         bank.bank.id,
         request.query,
@@ -217,30 +179,21 @@ def _overview(
     results: Sequence[SearchResult],
     context: Context,
 ) -> Reflection:
-    """Answer a text without question by the memories of its names, or else of its words."""
-    words = parse(request.query).words
-    names = {term for word in words if word.is_proper for term in lexemes(word.text)}
-    terms = names or set(lexemes(request.query))
-    relevant = [result for result in results if terms & set(lexemes(_text_of(result.source)))]
-    known_terms = {term for r in relevant for term in lexemes(_text_of(r.source))}
-    if names - known_terms:
-        relevant = []
-    overview = context_of_results(bank.bank, request, relevant, context.failures, deps.tokenizer)
+    """Answer a text without a specific question by what is known of its topic, if it names one."""
+    topic = read_topic(request.query)
+    related = topic.related(results) if topic else []
+    if not related:
+        return nearest(bank, request, results, context)
+    overview = context_of_results(bank.bank, request, related, context.failures, deps.tokenizer)
     return Reflection(
         bank.bank.id,
         request.query,
-        overview.text if relevant else NOTHING_KNOWN,
-        overview.sources if relevant else (),
-        overview if relevant else context,
+        overview.text,
+        overview.sources,
+        overview,
         ModelUsage(),
         extractive=True,
     )
-
-
-def _text_of(source: Memory | MentalModel) -> str:
-    if isinstance(source, MentalModel):
-        return f"{source.name} {source.text}"
-    return " ".join((source.text, source.speaker or "", *source.entities))
 
 
 def _matching_answers(context: Context, query: Query, windows: Sequence[TimeSpan]) -> list[_Answer]:

@@ -472,15 +472,18 @@ class _Reader:
         return [i - 1 for i in ends[-1:] if self._words[i - 1].tag == "JJ"]
 
     def _focus_nouns(self) -> tuple[int, ...]:
-        """Return the nouns after the question word: "cities" of "which cities"."""
+        """Return the nouns after the question word: "trouble" of "what trouble with my ear"."""
         stop = self._auxiliary if self._auxiliary is not None else self._verb
         if stop is None or self._opening < 0:
             return ()
-        return tuple(
-            i
-            for i in range(self._opening + 1, stop)
-            if self._words[i].is_noun or self._is_counted(i)
-        )
+        after = range(self._opening + 1, stop)
+        end = next((i for i in after if self._is_preposition(i)), stop)
+        return tuple(i for i in after if i < end and (self._words[i].is_noun or self._is_counted(i)))
+
+    def _is_preposition(self, index: int) -> bool:
+        """Return True for all but "of": "what kind of car" is answered without the word "car"."""
+        word = self._words[index]
+        return word.tag == "IN" and word.lemma != "of"
 
     def _is_naming(self) -> bool:
         last = [word.lemma for word in self._words if word.tag not in (".", ",")]
