@@ -53,6 +53,16 @@ def test_a_topic_gets_the_memories_that_speak_of_it(
     assert told(diary, text) == {NOTES[at] for at in notes}
 
 
+@pytest.mark.parametrize("text", ["What do you know about me?", "Tell me about myself."])
+def test_what_is_known_of_the_asker_is_what_the_only_speaker_said(text: str) -> None:
+    with Hindsight.in_memory() as memory:
+        said = ("I work as a nurse in Porto.", "I'm allergic to nuts.")
+        memory.retain_messages("chat", [{"speaker": "Mia", "text": text} for text in said])
+        assert len(memory.reflect("chat", text).sources) == 2
+        memory.retain_messages("chat", [{"speaker": "Tom", "text": "I keep bees."}])
+        assert not memory.reflect("chat", text)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -180,7 +180,7 @@ def _overview(
     context: Context,
 ) -> Reflection:
     """Answer a text without a specific question by what is known of its topic, if it names one."""
-    topic = read_topic(request.query)
+    topic = read_topic(request.query, _asker(context))
     related = topic.related(results) if topic else []
     if not related:
         return nearest(bank, request, results, context)

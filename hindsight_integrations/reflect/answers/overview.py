@@ -58,8 +58,13 @@ class Topic:
         ]
 
 
-def read_topic(text: str) -> Topic | None:
-    """Return the topic that a text names and asks nothing specific of; None for other text."""
+def read_topic(text: str, asker: str = "") -> Topic | None:
+    """Return the topic that a text names and asks nothing specific of; None for other text.
+
+    Args:
+        text: what was asked.
+        asker: name of whom "me" means, if that is known.
+    """
     request = _REQUEST.match(text.strip())
     words = parse(request["topic"] if request else text.strip()).words
     if any(word.tag in _OF_CLAUSES for word in words):
@@ -67,7 +72,9 @@ def read_topic(text: str) -> Topic | None:
     nouns = [word for word in words if word.is_noun]
     names = frozenset(term for word in nouns if word.is_proper for term in lexemes(word.text))
     other = frozenset(term for word in nouns if not word.is_proper for term in lexemes(word.text))
-    return Topic(names, other - names) if nouns else None
+    if request and not nouns and any(word.lower in ("me", "myself") for word in words):
+        names = frozenset(lexemes(asker))
+    return Topic(names, other - names) if names or other else None
 
 
 def _text_of(source: Memory | MentalModel) -> str:

@@ -478,7 +478,9 @@ class _Reader:
             return ()
         after = range(self._opening + 1, stop)
         end = next((i for i in after if self._is_preposition(i)), stop)
-        return tuple(i for i in after if i < end and (self._words[i].is_noun or self._is_counted(i)))
+        return tuple(
+            i for i in after if i < end and (self._words[i].is_noun or self._is_counted(i))
+        )
 
     def _is_preposition(self, index: int) -> bool:
         """Return True for all but "of": "what kind of car" is answered without the word "car"."""
