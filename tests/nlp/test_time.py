@@ -743,6 +743,9 @@ class TestSize:
             "whether a or Monday or ",
             '"Manic Monday" ',
             "first since 1905 ",
+            "- Ann, Monday\n",
+            "1. 2. ",
+            "May 5 and ",
         ],
     )
     def test_a_megabyte_of_anything_is_read(self, unit: str) -> None:

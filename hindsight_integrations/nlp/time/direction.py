@@ -13,6 +13,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
+from itertools import accumulate
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from hindsight_integrations.nlp.data import word_sets
@@ -27,6 +30,9 @@ _ITEM = re.compile(r"\s*(?:[-*+•#>]|\d+[.)]\s|\[|☐|☑|✅)")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s.*|\*\*.+\*\*:?|.*:)\s*\Z")
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|\Z)|\s[-–—]\s")
 _LAST_WORD = re.compile(r"([^\W\d_]+)\W*(?:the\s+)?\Z", re.IGNORECASE)
+
+_WORD_REACH = 60
+"""Characters before a time in which the word that it follows is looked for."""
 _FIRST_WORD = re.compile(r"\W*([^\W\d_]+)")
 _LETTERS = re.compile(r"[^\W\d_][\w'’-]*")
 _RANGE = re.compile(r"\b(?:to|until|till|through)\b|[-–—]")
@@ -53,8 +59,11 @@ _COINED = re.compile(r"[A-Z]{2,20}[a-z]{1,20}")
 """A verb made of an abbreviation, which the tagger takes for a name: "OOMKilled", "SIGKILLed"."""
 
 _NEWLINE = re.compile(r"\n")
-_REACH = 1000
+_REACH = 400
 """Characters on each side of a time that can be of its sentence."""
+
+_MOST_HEADINGS = 20
+"""Nearest headings above a time that may tell if it is past."""
 
 _WRAPPED = 50
 """Characters of a line that is wrapped rather than ended, at least."""
@@ -273,7 +282,7 @@ def _preposition(text: str, first: int, start: int, end: int) -> str:
         if own[1].casefold() == "from" and _RANGE.search(text, own.end(), end):
             return "to" if is_moved_from(text, start) else ""
         return own[1].casefold()
-    before = _LAST_WORD.search(text[first:start])
+    before = _LAST_WORD.search(text, max(first, start - _WORD_REACH), start)
     return before[1].casefold() if before and before[1].casefold() in _PREPOSITIONS else ""
 
 
@@ -649,8 +658,21 @@ def _by_setting(
 
 def _headings(text: str, start: int) -> Iterator[str]:
     """Yield the lines above an offset that are headings or introductions, nearest first."""
-    lines = text[: text.rfind("\n", 0, start) + 1].split("\n")
-    yield from (line for line in reversed(lines) if _HEADING.match(line))
+    headings = _all_headings(text)
+    above = bisect_left(headings, text.rfind("\n", 0, start) + 1, key=itemgetter(0))
+    nearest = headings[max(0, above - _MOST_HEADINGS) : above]
+    yield from (line for _, line in reversed(nearest))
+
+
+@lru_cache(maxsize=4)
+def _all_headings(text: str) -> Sequence[tuple[int, str]]:
+    """Return the headings and introductions of a text with their offsets.
+
+    They are kept for the next times of the same text: a long list would else be read for each.
+    """
+    starts = accumulate((len(line) + 1 for line in text.split("\n")), initial=0)
+    lines = zip(starts, text.split("\n"), strict=False)
+    return tuple((start, line) for start, line in lines if _HEADING.match(line))
 
 
 def _box(text: str, start: int) -> bool | None:

@@ -207,8 +207,9 @@ def _statements_beside_a_question(text: str) -> bytearray:
     sentences = [match.span() for match in _SENTENCE.finditer(text)]
     asking = [text[start:end].rstrip(_CLOSING).endswith(("?", "？")) for start, end in sentences]
     marks = bytearray(len(text))
+    one_asks = any(asking)
     for (start, end), asks in zip(sentences, asking, strict=True):
-        if not asks and any(asking):
+        if one_asks and not asks:
             marks[start:end] = b"\x01" * (end - start)
     return marks
 
