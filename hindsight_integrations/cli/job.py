@@ -6,6 +6,7 @@ shared options, and returns an `Output`, which is shown once the memory is close
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import datetime
@@ -137,6 +138,9 @@ class Job:
             )
         from hindsight_integrations.client import Hindsight  # takes a second to load
         from hindsight_integrations.service.discovery import find_service
+
+        # A command itself says which items were not stored, and why.
+        logging.getLogger("hindsight_integrations.retain").setLevel(logging.ERROR)
 
         if not is_service and (running := find_service(self.path)) is not None:
             return self._exits.enter_context(Hindsight(running.address))

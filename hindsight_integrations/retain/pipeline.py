@@ -5,6 +5,7 @@ In `retain_many` each batch is one transaction, and a failing item fails alone.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -74,6 +75,8 @@ from hindsight_integrations.stores.base import (
 )
 from hindsight_integrations.stores.deadline import limited
 from hindsight_integrations.stores.reads import every_memory
+
+log = logging.getLogger("hindsight_integrations.retain")
 
 _MOST_NEAR_IN_TIME = 200
 """Most stored memories considered for temporal links."""
@@ -517,6 +520,23 @@ def check_many(items: object) -> None:
     if isinstance(items, str | Mapping | Item) or not isinstance(items, Iterable):
         raise InvalidInputError(
             f"items is a single {type(items).__name__}; give a list of items, or call retain"
+        )
+
+
+def warn_of_failed(result: RetainResult) -> None:
+    """Log that items were not stored: who ignores the result of a batch would never know.
+
+    The log may be kept where the texts may not, so it quotes none.
+    """
+    if result.failed:
+        first = result.failed[0]
+        log.warning(
+            "%d items of retain_many were not stored in bank %r (the first is item %d: %s); "
+            "see the `failed` of its result",
+            len(result.failed),
+            result.bank_id,
+            first.index,
+            first.error.__class__.__name__,
         )
 
 
