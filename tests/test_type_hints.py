@@ -48,6 +48,35 @@ def test_mypy_accepts_what_works_and_refuses_what_does_not(tmp_path: Path) -> No
     assert lines == set(range(first, first + len(WRONG))), done.stdout + done.stderr
 
 
+AGENTS = """
+from dataclasses import dataclass
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware, SummarizationMiddleware
+from langchain_core.language_models import FakeListChatModel
+from hindsight_integrations import Hindsight
+from hindsight_integrations.langchain import HindsightMiddleware
+
+@dataclass
+class Context:
+    user_id: str
+
+model = FakeListChatModel(responses=["Noted."])
+remembering = HindsightMiddleware(Hindsight.in_memory(), lambda runtime: runtime.context.user_id)
+create_agent(model, middleware=[remembering], context_schema=Context)
+create_agent(model, middleware=[SummarizationMiddleware(model), remembering])
+create_agent(model, middleware=[remembering, HumanInTheLoopMiddleware({"retain": True})])
+"""
+
+
+@pytest.mark.slow
+def test_mypy_accepts_the_middleware_with_a_context_and_beside_others(tmp_path: Path) -> None:
+    file = tmp_path / "agents.py"
+    file.write_text(AGENTS, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(file)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.fixture
 def memory() -> Iterator[Hindsight]:
     with Hindsight.in_memory(settings=Settings(consolidate=False)) as opened:

@@ -140,11 +140,14 @@ class RecallCache:
             self._recalled.pop(key or "", None)
 
 
-class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
+class TurnMiddleware(AgentMiddleware[Any, Any, Any], ABC):
     """Base of middleware that shows memory to the model and retains each turn when it ends.
 
     A replayed or resumed run retains nothing twice; a turn that could not be retained is retained
     with the next one.
+
+    Its state is `HindsightState`. That it is declared as Any lets type checkers accept it beside
+    middleware of other states: `create_agent` takes a list of one type.
     """
 
     state_schema = HindsightState
@@ -280,7 +283,8 @@ class HindsightMiddleware(TurnMiddleware):
         speakers: roles that are retained, and the names they are retained under, such as
             `{"user": "Alice"}`, which leaves the assistant's replies out. A message with a name of
             its own keeps it.
-        name: distinguishes several middlewares of one agent; derived from the bank by default.
+        name: distinguishes several middlewares of one agent, which refuses equal names; derived by
+            default from the bank's id or function, a lambda by what it reads ("context.user_id").
 
     Instantiate:
         ```python
@@ -438,7 +442,10 @@ def _bank_title(bank_id: BankId) -> str:
     owner = getattr(bank_id, "__self__", None)
     if isinstance(owner, ContextVar):
         return owner.name
-    return getattr(bank_id, "__name__", type(bank_id).__name__)
+    name = getattr(bank_id, "__name__", type(bank_id).__name__)
+    if name == "<lambda>":  # what it reads, as "context.user_id": agents refuse two equal names
+        name = ".".join(bank_id.__code__.co_names) or name
+    return str(name)
 
 
 def recall_node(
