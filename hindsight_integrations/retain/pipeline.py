@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from functools import partial
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
@@ -653,10 +654,13 @@ def reporting(progress: bool | Progress | None, total: int | None) -> Iterator[P
     if callable(progress):
         yield progress
     elif progress:
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
         columns = ("[progress.description]{task.description}", BarColumn(), MofNCompleteColumn())
-        with Progress(*columns, TimeRemainingColumn()) as bar:
+        # Without ipywidgets rich would warn in a notebook at each step: it writes the last one.
+        console = Console(force_jupyter=None if find_spec("ipywidgets") else False)
+        with Progress(*columns, TimeRemainingColumn(), console=console) as bar:
             task = bar.add_task("Retaining", total=total)
             yield lambda done, of: bar.update(task, completed=done, total=of)
     else:
