@@ -169,6 +169,11 @@ def test_refused_with_what_to_do_and_nothing_touched(untouched: Hindsight, name:
     assert untouched.banks.stats("full").memories == 1
 
 
+def test_a_misspelt_argument_is_one_of_hindsight() -> None:
+    with pytest.raises(TypeError, match=r"^Hindsight.__init__\(\) got .* 'tokenizer'"):
+        Hindsight(":memory:", tokenizer=len)  # type: ignore[call-arg]
+
+
 ADDRESSES = [
     "localhost:8888",
     "10.0.0.7:80/",
