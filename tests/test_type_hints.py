@@ -24,6 +24,8 @@ day = date(2024, 5, 7)
 some: list[Recalled] = list(m.recall("a", "q", window=(day, None), as_of=day)[0:1])
 page: list[Memory] = list(m.memories.list("a", state="any", tags_match="all")[0:2])
 one: Memory = m.memories.list("a", changed_since=datetime(2024, 5, 7))[0]
+reason: str | None = m.memories.history("a", "m")[0].reason
+reason = m.mental_models.history("a", "m")[0].reason
 Hindsight.from_env(path="p", settings=Settings())
 Hindsight.restore("b", "p", reranker=None)
 """
