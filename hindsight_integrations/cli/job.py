@@ -128,10 +128,14 @@ class Job:
         service's.
 
         Raises:
+            InvalidInputError: the location is an address, but not that of a service.
             NotFoundError: there is no such folder, and the command does not create one.
         """
         is_service = _is_url(self.place)
         if not (is_service or self._create or self.path.exists() or self._is_served()):
+            from hindsight_integrations import validation  # takes a while to load
+
+            validation.folder_path("path", self.place)
             raise NotFoundError(
                 f"there is no memory at {self.path}; retain something first, or give its folder "
                 "with --path"
