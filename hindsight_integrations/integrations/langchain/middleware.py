@@ -21,7 +21,11 @@ from typing import (
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import PrivateStateAttr
-from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.messages import (
+    BaseMessage,
+    MessageLikeRepresentation,
+    convert_to_messages,
+)
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime
 
@@ -373,7 +377,7 @@ class HindsightMiddleware(TurnMiddleware):
 
     def end(
         self,
-        messages: Sequence[BaseMessage],
+        messages: Sequence[MessageLikeRepresentation],
         *,
         session: str | None = None,
         runtime: object | None = None,
@@ -381,14 +385,16 @@ class HindsightMiddleware(TurnMiddleware):
         """Retain a whole conversation at its end, for `retain="end"`.
 
         Args:
-            messages: its messages, such as `agent.get_state(config).values["messages"]`.
+            messages: its messages, such as `agent.get_state(config).values["messages"]`, in any
+                form that a chat model takes.
             session: your id for it, such as the thread id; no message is stored twice in it.
             runtime: the argument for `bank_id`, if that is a function.
 
         Raises:
             HindsightError: retaining failed; `on_failure` does not apply here.
         """
-        return self._retain(bank_of(self.bank_id, runtime), messages, session)
+        given = _converted("messages", messages)
+        return self._retain(bank_of(self.bank_id, runtime), given, session)
 
     aend = async_variant(end)
 
@@ -578,8 +584,6 @@ def retain_node(
 def _messages(state: Any, field: str) -> Sequence[BaseMessage]:
     """Return the messages in a state: a mapping, a dataclass or a pydantic model.
 
-    One that stands alone, such as a text, is a list of one, as LangGraph's `add_messages` takes it.
-
     Raises:
         InvalidInputError: they are none that a chat model takes, or the state has no such field.
     """
@@ -589,11 +593,22 @@ def _messages(state: Any, field: str) -> Sequence[BaseMessage]:
         raise InvalidInputError(
             f"the state has no {field!r}; name the field of its messages, as in messages=..."
         ) from error
+    return _converted(f"the state's {field!r}", given)
+
+
+def _converted(what: str, given: Any) -> Sequence[BaseMessage]:
+    """Return messages given in any form that a chat model takes.
+
+    One that stands alone, such as a text, is a list of one, as LangGraph's `add_messages` takes it.
+
+    Raises:
+        InvalidInputError: a chat model takes none of that form.
+    """
     try:
         alone = isinstance(given, str | Mapping | BaseMessage)
         return convert_to_messages([given] if alone else given)
     except (ValueError, TypeError, NotImplementedError) as error:
         raise InvalidInputError(
-            f"the state's {field!r} is no list of messages ({error}); give messages as a chat "
-            'model takes them, such as ("user", "Hello.")'
+            f"{what} is no list of messages ({error}); give messages as a chat model takes them, "
+            'such as ("user", "Hello.")'
         ) from error
