@@ -184,7 +184,8 @@ class Hindsight(OpenedMemory):
     ) -> RetainResult:
         """Remember many texts, in batches; each batch is stored completely or not at all.
 
-        An item that fails is reported in `failed`, with its error, and the others are stored.
+        An item that fails is reported in the `failed` of the result, with its error, and logged as
+        a warning without its text; the others are stored.
 
         Args:
             bank_id: which bank.
@@ -198,6 +199,7 @@ class Hindsight(OpenedMemory):
         validation.progress(progress, or_flag=True)
         bank = self._runtime.bank_or_new(bank_id)
         result = retaining.retain_many(self._runtime.retaining, bank, items, progress)
+        retaining.warn_of_failed(result)
         return self._finished(result, started)
 
     def retain_messages(

@@ -9,7 +9,7 @@ hold the same entries, and `transcripts` reads them with `from_mem0`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Protocol
 
 from hindsight_integrations import validation
@@ -35,7 +35,8 @@ def from_mem0(memories: Mapping[str, object] | Iterable[Mapping[str, object]]) -
     """Return mem0's memories as items, each dated by when its text was last written.
 
     Each is a document "mem0:" with its id, so that importing again stores only what is new or
-    changed. Categories become tags.
+    changed. Categories become tags. One with an `expiration_date` expires when that day ends in
+    UTC.
 
     Args:
         memories: what `Memory.get_all()` or `MemoryClient.get_all()` returns, or a list of it; or
@@ -72,7 +73,18 @@ def _mem0_item(index: int, entry: object) -> Item:
         timestamp=None if written is None else timestamp("updated_at or created_at", written),
         metadata=plain_metadata({"source": "mem0", **own, **kept}),
         tags=entry.get("categories") or (),
+        expires_at=_mem0_expiry(entry.get("expiration_date")),
     )
+
+
+def _mem0_expiry(given: object) -> datetime | None:
+    """Return the end of the day, which mem0 counts in UTC and still shows the memory on."""
+    if not given:
+        return None
+    day = timestamp("expiration_date", given).date()
+    if day == date.max:
+        return None
+    return datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1)
 
 
 def from_chroma(collection: Collection, *, timestamp_key: str | None = None) -> Iterator[Item]:

@@ -102,6 +102,8 @@ class OpenedMemory(ContextManaged):
         self.maintenance = Maintenance(self._runtime)
         self.storage = Storage(self._runtime)
 
+    __init__.__qualname__ = "Hindsight.__init__"  # a TypeError names it
+
     # `__new__` takes anything; `help` and `inspect.signature` are to show the arguments instead.
     __new__.__wrapped__ = __init__  # type: ignore[attr-defined]
 

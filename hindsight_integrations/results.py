@@ -134,6 +134,8 @@ class RetainResult:
             for name in ("replaced", "skipped", "removed", "failed")
             if (value := getattr(self, name))
         ]
+        if self.failed:
+            parts.append(f"failed[0].error={str(self.failed[0].error)!r}")
         return f"RetainResult(bank_id={self.bank_id!r}, {', '.join(parts)})"
 
 

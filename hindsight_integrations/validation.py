@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, tzinfo
@@ -34,6 +35,9 @@ MAX_METADATA_TEXT = 10_000
 
 MAX_PAGE = 1000
 """Most items of a page."""
+
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+:\d+/?$", re.IGNORECASE)
+"""A URL, or a host with a port."""
 
 C = TypeVar("C", bound=str)
 T = TypeVar("T")
@@ -357,6 +361,12 @@ def folder_path(what: str, value: object) -> Path:
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(path, str) or not path or "\0" in path:
         raise InvalidInputError(f"{what} is {shown(value)}; give the path of a folder")
+    if _ADDRESS.match(path) and not os.path.exists(path):  # a folder may have such a name
+        raise InvalidInputError(
+            f"{what} is {shown(value)}, which looks like an address; give the path of a folder, or "
+            "the address of a service with http:// or https://. Servers are given as "
+            "graph='neo4j://...' and vectors='http://...'"
+        )
     try:
         return Path(path).expanduser().absolute()
     except RuntimeError as error:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -165,6 +167,40 @@ def test_refused_with_what_to_do_and_nothing_touched(untouched: Hindsight, name:
     assert len(str(refusal.value)) < 500
     assert [bank.id for bank in untouched.banks.list()] == ["full"]
     assert untouched.banks.stats("full").memories == 1
+
+
+def test_a_misspelt_argument_is_one_of_hindsight() -> None:
+    with pytest.raises(TypeError, match=r"^Hindsight.__init__\(\) got .* 'tokenizer'"):
+        Hindsight(":memory:", tokenizer=len)  # type: ignore[call-arg]
+
+
+ADDRESSES = [
+    "localhost:8888",
+    "10.0.0.7:80/",
+    "neo4j://localhost:7687",
+    "htp://x",
+    "sqlite:///m.db",
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_is_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInputError, match="with http:// or https://"):
+        Hindsight(address)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such name")
+def test_a_folder_that_exists_may_be_named_like_an_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes:2024").mkdir()
+    with Hindsight("notes:2024") as memory:
+        assert memory.retain("b", "The ferry leaves at nine.").stored
 
 
 def test_too_much_text_has_an_error_of_its_own(memory: Hindsight) -> None:

@@ -169,6 +169,17 @@ def test_reading_a_folder_that_is_not_there_leaves_none_behind(tmp_path: Path) -
     assert (ran.code, "file" in ran.err, "service" in ran.err) == (1, True, False)
 
 
+@pytest.mark.parametrize("command", ["recall", "retain"])
+def test_an_address_without_http_is_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = runs_on(tmp_path)(command, "Where is Ana?", "--path", "localhost:8888")
+    assert ran.code == 1
+    assert "with http:// or https://" in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -70,6 +70,8 @@ def test_mentions_companions_and_timeline_of_one(engine: Hindsight) -> None:
     assert entries[0].span is not None
     assert (entries[0].at.year, entries[0].span.end.year) == (2019, 2020)
     assert (entries[1].at, entries[1].span) == (datetime(2025, 3, 5, tzinfo=UTC), None)
+    assert repr(entries[0]).startswith("TimelineEntry(1 Jan 2019 to 31 Dec 2019: Memory(")
+    assert repr(entries[1]).startswith("TimelineEntry(said 5 Mar 2025: Memory(")
 
 
 def with_two_spellings(engine: Hindsight) -> None:

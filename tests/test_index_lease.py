@@ -90,6 +90,7 @@ def test_a_second_index_is_refused_while_the_first_is_used(
                 opening(vectors)
             assert f"in the index at {one} on " in str(refused.value)
             assert f"given the one at {where} on " in str(refused.value)
+            assert " object at " not in str(refused.value)
         with opening(one.replace("127.0.0.1", "localhost")) as same:  # by another name
             same.retain("b", RADIOS)
         assert by_meaning(memory) == {BEES, RADIOS}

@@ -51,6 +51,19 @@ def test_memories_of_mem0_come_with_their_time_and_metadata_once(
     assert texts == {"Ann moved to Oslo last month", "Allergic to nuts and to eggs"}
 
 
+def test_a_memory_of_mem0_is_there_on_its_last_day_and_gone_on_the_next(memory: Hindsight) -> None:
+    trial = {"id": "9", "memory": "Ann's trial runs.", "expiration_date": "2930-01-31"}
+    (item,) = from_mem0([trial])
+    memory.retain_many("ann", [item])
+    (kept,) = memory.memories.list("ann").items
+    assert kept.expires_at == datetime(2930, 2, 1, tzinfo=UTC)
+    for never in (None, "9999-12-31"):
+        (forever,) = from_mem0([{**trial, "expiration_date": never}])
+        assert forever.expires_at is None
+    with pytest.raises(InvalidInputError, match="expiration_date is 'soon'"):
+        from_mem0([{**trial, "expiration_date": "soon"}])
+
+
 @pytest.fixture
 def collection() -> Iterator[Any]:
     client = chromadb.EphemeralClient()

@@ -78,6 +78,26 @@ def test_a_notebook_raises_nothing_and_is_stored_with_its_outputs(
         assert kinds(was) == kinds(now), now.source
 
 
+PROGRESS = """
+from hindsight_integrations import Hindsight
+memory = Hindsight.in_memory()
+memory.retain_many("bees", ["Wax melts.", "Smoke calms bees."], progress=True)
+memory.close()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("notebooks")
+def test_a_progress_bar_in_a_notebook_warns_of_nothing(
+    tmp_path: Path, kernel: KernelManager
+) -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(PROGRESS)])
+    (cell,) = run(notebook, kernel, tmp_path)
+    shown = str(cell.outputs)
+    assert "2/2" in shown
+    assert "Warning" not in shown
+
+
 TUTORIALS = [path for path in NOTEBOOKS if path.stem != "14_folder_of_notes"]
 
 

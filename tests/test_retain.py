@@ -428,6 +428,19 @@ def test_a_batch_reports_what_failed_and_stores_the_rest(memory: Hindsight) -> N
     assert seen[-1] == (6, 6)
 
 
+def test_a_batch_that_nobody_looks_at_says_that_items_are_missing_but_not_their_text(
+    memory: Hindsight, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("WARNING", "hindsight_integrations.retain"):
+        memory.retain_many("b", ["The first is fine."])
+        assert not caplog.records
+        result = memory.retain_many("b", ["Fine.", {"text": "A secret."}, {"text": "Another."}])
+    assert all(part in caplog.text for part in ("2 items", "'b'", "item 1"))
+    assert "secret" not in caplog.text
+    assert "unknown fields ['text']" in repr(result)
+    assert "error" not in repr(memory.retain_many("b", ["The next is fine."]))
+
+
 @pytest.mark.local
 @pytest.mark.parametrize(
     ("error", "attempts"), [(StoreLockedError("held by another"), 1), (ExtractionError("one"), 7)]

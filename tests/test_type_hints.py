@@ -24,6 +24,8 @@ day = date(2024, 5, 7)
 some: list[Recalled] = list(m.recall("a", "q", window=(day, None), as_of=day)[0:1])
 page: list[Memory] = list(m.memories.list("a", state="any", tags_match="all")[0:2])
 one: Memory = m.memories.list("a", changed_since=datetime(2024, 5, 7))[0]
+reason: str | None = m.memories.history("a", "m")[0].reason
+reason = m.mental_models.history("a", "m")[0].reason
 Hindsight.from_env(path="p", settings=Settings())
 Hindsight.restore("b", "p", reranker=None)
 """
@@ -46,6 +48,35 @@ def test_mypy_accepts_what_works_and_refuses_what_does_not(tmp_path: Path) -> No
     lines = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
     first = PROGRAM.count("\n") + 1
     assert lines == set(range(first, first + len(WRONG))), done.stdout + done.stderr
+
+
+AGENTS = """
+from dataclasses import dataclass
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware, SummarizationMiddleware
+from langchain_core.language_models import FakeListChatModel
+from hindsight_integrations import Hindsight
+from hindsight_integrations.langchain import HindsightMiddleware
+
+@dataclass
+class Context:
+    user_id: str
+
+model = FakeListChatModel(responses=["Noted."])
+remembering = HindsightMiddleware(Hindsight.in_memory(), lambda runtime: runtime.context.user_id)
+create_agent(model, middleware=[remembering], context_schema=Context)
+create_agent(model, middleware=[SummarizationMiddleware(model), remembering])
+create_agent(model, middleware=[remembering, HumanInTheLoopMiddleware({"retain": True})])
+"""
+
+
+@pytest.mark.slow
+def test_mypy_accepts_the_middleware_with_a_context_and_beside_others(tmp_path: Path) -> None:
+    file = tmp_path / "agents.py"
+    file.write_text(AGENTS, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(file)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ shared options, and returns an `Output`, which is shown once the memory is close
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import datetime
@@ -127,16 +128,23 @@ class Job:
         service's.
 
         Raises:
+            InvalidInputError: the location is an address, but not that of a service.
             NotFoundError: there is no such folder, and the command does not create one.
         """
         is_service = _is_url(self.place)
         if not (is_service or self._create or self.path.exists() or self._is_served()):
+            from hindsight_integrations import validation  # takes a while to load
+
+            validation.folder_path("path", self.place)
             raise NotFoundError(
                 f"there is no memory at {self.path}; retain something first, or give its folder "
                 "with --path"
             )
         from hindsight_integrations.client import Hindsight  # takes a second to load
         from hindsight_integrations.service.discovery import find_service
+
+        # A command itself says which items were not stored, and why.
+        logging.getLogger("hindsight_integrations.retain").setLevel(logging.ERROR)
 
         if not is_service and (running := find_service(self.path)) is not None:
             return self._exits.enter_context(Hindsight(running.address))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -76,7 +77,7 @@ class Changes:
             tuple(graph.read(bank_id, ENTITY, [*entity_ids]).values()),
         )
 
-    def conclusions(self, bank_id: str, since: datetime) -> list[Memory]:  # type: ignore[valid-type]
+    def conclusions(self, bank_id: str, since: datetime) -> builtins.list[Memory]:
         """Return the observations and opinions that were drawn or rewritten since a time.
 
         Args:

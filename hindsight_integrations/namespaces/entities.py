@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice, product
 
-from hindsight_integrations import validation
+from hindsight_integrations import display, validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import (
     EntityNotFoundError,
@@ -56,6 +56,10 @@ class TimelineEntry:
     at: datetime
     span: TimeSpan | None
     memory: Memory
+
+    def __repr__(self) -> str:
+        time = f"said {display.moment(self.at)}" if self.span is None else str(self.span)
+        return f"TimelineEntry({time}: {self.memory!r})"
 
 
 def find_entity(runtime: Runtime, bank_id: str, name_or_id: str) -> Entity:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -225,7 +226,7 @@ class Memories:
         valid = partial(restored, self._runtime.graph)
         return self._change(bank_id, memory_id, valid, RESTORE, reason)
 
-    def history(self, bank_id: str, memory_id: str) -> list[Change]:  # type: ignore[valid-type]
+    def history(self, bank_id: str, memory_id: str) -> builtins.list[Change]:
         """Return the changes of a memory, oldest first; empty if it was deleted."""
         self._runtime.bank(validation.bank_id(bank_id))
         memory_id = validation.label("memory_id", memory_id)

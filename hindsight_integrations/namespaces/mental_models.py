@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -203,7 +204,7 @@ class MentalModels:
         bank, model = self._found(bank_id, model_id)
         return staleness(self._runtime.recalling, bank, model)
 
-    def history(self, bank_id: str, model_id: str) -> list[Change]:  # type: ignore[valid-type]
+    def history(self, bank_id: str, model_id: str) -> builtins.list[Change]:
         """Return the changes of a mental model, oldest first, even if it was deleted.
 
         The history is deleted when a memory that the model was written from is forgotten.

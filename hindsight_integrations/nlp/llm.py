@@ -104,7 +104,7 @@ class StructuredModel:
                 ) from error
         raise ModelError(
             f"{self.id} gave no usable {schema.__name__} in {_ATTEMPTS} attempts; last "
-            f"problem: {problem}",
+            f"problem: {problem}; take a model that answers with JSON of a given schema",
             tokens=usage.tokens,
         ) from problem
 

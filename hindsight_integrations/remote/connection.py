@@ -38,6 +38,9 @@ OPERATION = "Idempotency-Key"
 ACTOR, REASON = "Hindsight-Actor", "Hindsight-Reason"
 """Headers with what `acting_as` was given, in the form of a URL's parts."""
 
+SERVED_PORT = 8888
+"""Port that `hindsight-memory serve` listens on unless it is given another."""
+
 CONNECT_SECONDS = 5.0
 """Time to reach the service."""
 
@@ -224,6 +227,12 @@ def _token(given: str) -> str:
     return token
 
 
+def _port(url: str) -> str:
+    """Return the option that makes the service listen on the port of the URL, if it needs one."""
+    port = urlsplit(url).port
+    return "" if port in (None, SERVED_PORT) else f" --port {port}"
+
+
 def _attempts(url: str) -> Generator[float, Reply, httpx.Response]:
     """Yield the seconds to wait before each attempt; return the answer of the last."""
     deadline = time.monotonic() + PATIENCE
@@ -235,7 +244,7 @@ def _attempts(url: str) -> Generator[float, Reply, httpx.Response]:
             if failed == ATTEMPTS:
                 raise StoreUnavailableError(
                     f"the service at {url} does not answer ({reply or type(reply).__name__}); "
-                    "start it with: hindsight-memory serve"
+                    f"start it with: hindsight-memory serve{_port(url)}"
                 ) from reply
             wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (failed - 1))
         elif reply.status_code == 504 and _detail(reply):

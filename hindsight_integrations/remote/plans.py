@@ -32,7 +32,12 @@ from hindsight_integrations.reflect.answer import as_form, unwrapped
 from hindsight_integrations.remote.wire import AUDIT_EXPORT, BACKUP, EXPORT, IMPORT
 from hindsight_integrations.results import Failed, Reflection, RetainResult
 from hindsight_integrations.retain.foreign import has_random_id, with_content
-from hindsight_integrations.retain.pipeline import as_item, check_many, reporting
+from hindsight_integrations.retain.pipeline import (
+    as_item,
+    check_many,
+    reporting,
+    warn_of_failed,
+)
 from hindsight_integrations.retain.request import Item, as_messages, text_submission
 from hindsight_integrations.settings import Settings
 
@@ -145,6 +150,7 @@ def _retain_many(
     if not results:
         results.append((yield Call("retain_many", {"bank_id": bank_id, "items": []})))
     merged = RetainResult.merged(bank_id, results)
+    warn_of_failed(merged)
     return replace(merged, seconds=time.perf_counter() - started)
 
 

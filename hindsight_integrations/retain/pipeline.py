@@ -5,12 +5,14 @@ In `retain_many` each batch is one transaction, and a failing item fails alone.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from functools import partial
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
@@ -74,6 +76,8 @@ from hindsight_integrations.stores.base import (
 )
 from hindsight_integrations.stores.deadline import limited
 from hindsight_integrations.stores.reads import every_memory
+
+log = logging.getLogger("hindsight_integrations.retain")
 
 _MOST_NEAR_IN_TIME = 200
 """Most stored memories considered for temporal links."""
@@ -520,6 +524,23 @@ def check_many(items: object) -> None:
         )
 
 
+def warn_of_failed(result: RetainResult) -> None:
+    """Log that items were not stored: who ignores the result of a batch would never know.
+
+    The log may be kept where the texts may not, so it quotes none.
+    """
+    if result.failed:
+        first = result.failed[0]
+        log.warning(
+            "%d items of retain_many were not stored in bank %r (the first is item %d: %s); "
+            "see the `failed` of its result",
+            len(result.failed),
+            result.bank_id,
+            first.index,
+            first.error.__class__.__name__,
+        )
+
+
 def retain_many(
     deps: RetainDependencies,
     bank: StoredBank,
@@ -633,10 +654,13 @@ def reporting(progress: bool | Progress | None, total: int | None) -> Iterator[P
     if callable(progress):
         yield progress
     elif progress:
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
         columns = ("[progress.description]{task.description}", BarColumn(), MofNCompleteColumn())
-        with Progress(*columns, TimeRemainingColumn()) as bar:
+        # Without ipywidgets rich would warn in a notebook at each step: it writes the last one.
+        console = Console(force_jupyter=None if find_spec("ipywidgets") else False)
+        with Progress(*columns, TimeRemainingColumn(), console=console) as bar:
             task = bar.add_task("Retaining", total=total)
             yield lambda done, of: bar.update(task, completed=done, total=of)
     else:

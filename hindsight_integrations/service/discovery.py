@@ -18,8 +18,7 @@ from filelock import FileLock, Timeout
 
 from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.private import PRIVATE, create_private
-
-FILE = "service.json"
+from hindsight_integrations.stores.folder import SERVICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +50,14 @@ def find_service(folder: str | os.PathLike[str]) -> RunningService | None:
     """
     path = Path(os.fspath(folder)).expanduser()
     try:
-        service = RunningService(**json.loads((path / FILE).read_text(encoding="utf-8")))
+        service = RunningService(**json.loads((path / SERVICE).read_text(encoding="utf-8")))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, TypeError):  # being written
         return None
     except OSError as error:
         raise StoreUnavailableError(
-            f"{str(path / FILE)!r} cannot be read: {error}; run as the user who runs the service"
+            f"{str(path / SERVICE)!r} cannot be read: {error}; run as the user who runs the service"
         ) from error
     return service if _owner(path) == service.pid and _is_held(path) else None
 
@@ -72,11 +71,11 @@ def announced(folder: str | os.PathLike[str] | None, service: RunningService) ->
             or in RAM, is left alone.
         service: this one.
     """
-    target = Path(os.fspath(folder or "")).expanduser().absolute() / FILE
+    target = Path(os.fspath(folder or "")).expanduser().absolute() / SERVICE
     if _owner(target.parent) != os.getpid():
         yield
         return
-    written = target.with_name(f"{FILE}.{os.getpid()}")
+    written = target.with_name(f"{SERVICE}.{os.getpid()}")
     written.unlink(missing_ok=True)
     create_private(written)
     written.write_text(json.dumps(asdict(service)), encoding="utf-8")

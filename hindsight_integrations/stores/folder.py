@@ -27,6 +27,9 @@ from hindsight_integrations.errors import InvalidInputError, StoreLockedError, S
 from hindsight_integrations.models import utc_now
 from hindsight_integrations.private import PRIVATE, create_private
 
+SERVICE = "service.json"
+"""Name of the file by which a service that has the folder open can be found."""
+
 SHARING_SECONDS = 5.0
 """Seconds that a process which shares a folder waits for others that look at it just then."""
 
@@ -160,9 +163,23 @@ def _in_use(folder: Path) -> str:
         here = pid == os.getpid() and host == socket.gethostname()
         who = "this process" if here else f"process {pid} on {host}"
         who += f" has had it open since {since:%Y-%m-%d %H:%M:%S} UTC"
+        if url := _service_url(folder, pid):
+            return (
+                f"the folder {str(folder)!r} is in use by a service: {who}. Open its address "
+                f"instead, as Hindsight({url!r})"
+            )
     return (
         f"the folder {str(folder)!r} is in use: {who}. An embedded memory has one owner: close it "
         "there, or share that one Hindsight between threads and callers. For several processes, "
         f"close it, start `hindsight-memory serve --path {shlex.quote(str(folder))}`, and open "
         'Hindsight("http://localhost:8888") in each of them'
     )
+
+
+def _service_url(folder: Path, pid: int) -> str:
+    """Return where the process answers as a service; "" if it is none."""
+    try:
+        service = json.loads((folder / SERVICE).read_text(encoding="utf-8"))
+        return str(service["url"]) if service["pid"] == pid else ""
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

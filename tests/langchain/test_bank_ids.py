@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -31,6 +32,13 @@ from hindsight_integrations.langchain import (
     retain_tool,
 )
 from tests.langchain.models import Scripted
+
+
+@dataclass
+class UserAndTeam:
+    user: str
+    team: str
+
 
 MISTYPED = [
     "{context.user_id}",
@@ -120,6 +128,30 @@ def test_a_function_without_arguments_gives_the_bank_within_an_agent(
     agent = create_agent(Scripted(replies=["Noted."]), middleware=[remembering])
     agent.invoke({"messages": [("user", "I live in Oslo.")]})
     assert [kept.text for kept in engine.memories.list(bank).items] == ["I live in Oslo.", "Noted."]
+
+
+def test_one_agent_has_a_bank_for_the_user_and_one_for_the_team_by_lambdas(
+    engine: Hindsight, bank: str
+) -> None:
+    engine.retain(f"{bank} oslo", "The locker is number 12.")
+    remembering = [
+        HindsightMiddleware(engine, lambda runtime: runtime.context.user),
+        HindsightMiddleware(engine, lambda runtime: runtime.context.team, retain="never"),
+    ]
+    assert remembering[1].name == "HindsightMiddleware[context.team]"
+    model = Scripted(replies=["Number 12."])
+    agent = create_agent(model, middleware=remembering, context_schema=UserAndTeam)
+    asked = {"messages": [("user", "Which locker is ours, in Oslo?")]}
+    agent.invoke(asked, context=UserAndTeam(f"{bank} ann", f"{bank} oslo"))
+    assert "number 12" in model.system()
+    assert engine.banks.stats(f"{bank} ann").memories == 2
+    assert engine.banks.stats(f"{bank} oslo").memories == 1
+
+
+@pytest.mark.parametrize("banks", [["ann", "team"], None, 7])
+def test_what_is_not_one_bank_is_refused(engine: Hindsight, banks: Any) -> None:
+    with pytest.raises(InvalidInputError, match="the id of one bank, or a function"):
+        HindsightMiddleware(engine, banks)
 
 
 async def test_a_vector_store_s_retriever_fills_its_template_called_by_itself(

@@ -305,6 +305,16 @@ async def test_end_retains_the_conversation_when_told_that_it_is_over_and_only_o
     assert engine.memories.list(bank, tags=["chat"]).total == 4
 
 
+def test_end_takes_messages_in_the_forms_that_chat_models_take(
+    engine: Hindsight, bank: str
+) -> None:
+    remembering = HindsightMiddleware(engine, bank, retain="end")
+    remembering.end([("user", "I am Ann."), {"role": "assistant", "content": "Hello."}])
+    assert texts(engine, bank) == ["I am Ann.", "Hello."]
+    with pytest.raises(InvalidInputError, match="messages is no list of messages"):
+        remembering.end([7])  # type: ignore[list-item]
+
+
 @both
 async def test_an_agent_goes_on_without_an_engine_that_fails_and_says_so(
     mode: str, closed: Hindsight, caplog: pytest.LogCaptureFixture

@@ -183,6 +183,7 @@ def test_a_model_that_never_gives_the_schema_is_an_error_with_its_reply_cut_shor
     with pytest.raises(ModelError, match="ScriptedLLM:scripted gave no usable Where") as caught:
         ask(model)
     assert "I would rather not." in str(caught.value)
+    assert str(caught.value).endswith("take a model that answers with JSON of a given schema")
     assert len(str(caught.value)) < 500
     assert len(model.asked) == 2
 

@@ -296,7 +296,8 @@ def test_tokens_reach_what_they_are_for(local: Hindsight, monkeypatch: pytest.Mo
 
 
 def test_what_is_no_service_or_takes_no_more_is_told(local: Hindsight) -> None:
-    with pytest.raises(StoreUnavailableError, match="start it with: hindsight-memory serve"):
+    start = "start it with: hindsight-memory serve"
+    with pytest.raises(StoreUnavailableError, match=f"{start} --port 1$"):
         Hindsight("http://127.0.0.1:1")
     with pytest.raises(InvalidInputError, match="not the URL of a service"):
         Hindsight("http://")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import stat
@@ -19,7 +20,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from hindsight_integrations import Hindsight
+from hindsight_integrations import Hindsight, StoreLockedError
 from hindsight_integrations.remote.connection import Connection
 from hindsight_integrations.service.discovery import RunningService, announced, find_service
 from hindsight_integrations.stores.folder import Folder
@@ -61,6 +62,9 @@ def test_a_service_is_found_and_one_that_is_killed_loses_nothing_acknowledged(
         assert again.code == 1
         assert f"{folder} is in use by a service (process {process.pid}) at {url}" in again.err
         assert stat.S_IMODE((folder / "service.json").stat().st_mode) == 0o600
+        with pytest.raises(StoreLockedError, match=re.escape(f"as Hindsight('{url}')")) as locked:
+            Hindsight(folder)
+        assert TOKEN not in str(locked.value)
         with Hindsight(url.replace("//", f"//:{TOKEN}@")) as memory:
             acknowledged = memory.retain("alice", "Alice keeps bees in Porto.").ids
         process.kill()

@@ -182,7 +182,7 @@ def _free(disk: Path) -> int:
 @pytest.mark.parametrize(
     ("uri", "wrong"),
     [
-        ("neo4j://me:secret@host", "user=... and password="),
+        ("neo4j://me:secret@host", "NEO4J_PASSWORD instead, .*user=... and password="),
         ("http://host:7474", "not the URL of a Neo4j server"),
         ("host:7687", "not the URL of a Neo4j server"),
         ("bolt://", "not the URL of a Neo4j server"),

@@ -74,6 +74,11 @@ def checked_bank(bank_id: BankId) -> BankId:
             of a placeholder.
     """
     if not callable(bank_id):
+        if not isinstance(bank_id, str):
+            raise InvalidInputError(
+                f"bank_id is {validation.shown(bank_id)}; give the id of one bank, or a function "
+                "that returns it"
+            )
         refuse_braces(validation.bank_id(bank_id))
     return bank_id
 

@@ -21,7 +21,11 @@ from typing import (
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import PrivateStateAttr
-from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.messages import (
+    BaseMessage,
+    MessageLikeRepresentation,
+    convert_to_messages,
+)
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime
 
@@ -140,11 +144,14 @@ class RecallCache:
             self._recalled.pop(key or "", None)
 
 
-class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
+class TurnMiddleware(AgentMiddleware[Any, Any, Any], ABC):
     """Base of middleware that shows memory to the model and retains each turn when it ends.
 
     A replayed or resumed run retains nothing twice; a turn that could not be retained is retained
     with the next one.
+
+    Its state is `HindsightState`. That it is declared as Any lets type checkers accept it beside
+    middleware of other states: `create_agent` takes a list of one type.
     """
 
     state_schema = HindsightState
@@ -280,7 +287,8 @@ class HindsightMiddleware(TurnMiddleware):
         speakers: roles that are retained, and the names they are retained under, such as
             `{"user": "Alice"}`, which leaves the assistant's replies out. A message with a name of
             its own keeps it.
-        name: distinguishes several middlewares of one agent; derived from the bank by default.
+        name: distinguishes several middlewares of one agent, which refuses equal names; derived by
+            default from the bank's id or function, a lambda by what it reads ("context.user_id").
 
     Instantiate:
         ```python
@@ -369,7 +377,7 @@ class HindsightMiddleware(TurnMiddleware):
 
     def end(
         self,
-        messages: Sequence[BaseMessage],
+        messages: Sequence[MessageLikeRepresentation],
         *,
         session: str | None = None,
         runtime: object | None = None,
@@ -377,14 +385,16 @@ class HindsightMiddleware(TurnMiddleware):
         """Retain a whole conversation at its end, for `retain="end"`.
 
         Args:
-            messages: its messages, such as `agent.get_state(config).values["messages"]`.
+            messages: its messages, such as `agent.get_state(config).values["messages"]`, in any
+                form that a chat model takes.
             session: your id for it, such as the thread id; no message is stored twice in it.
             runtime: the argument for `bank_id`, if that is a function.
 
         Raises:
             HindsightError: retaining failed; `on_failure` does not apply here.
         """
-        return self._retain(bank_of(self.bank_id, runtime), messages, session)
+        given = _converted("messages", messages)
+        return self._retain(bank_of(self.bank_id, runtime), given, session)
 
     aend = async_variant(end)
 
@@ -438,7 +448,10 @@ def _bank_title(bank_id: BankId) -> str:
     owner = getattr(bank_id, "__self__", None)
     if isinstance(owner, ContextVar):
         return owner.name
-    return getattr(bank_id, "__name__", type(bank_id).__name__)
+    name = getattr(bank_id, "__name__", type(bank_id).__name__)
+    if name == "<lambda>":  # what it reads, as "context.user_id": agents refuse two equal names
+        name = ".".join(bank_id.__code__.co_names) or name
+    return str(name)
 
 
 def recall_node(
@@ -571,8 +584,6 @@ def retain_node(
 def _messages(state: Any, field: str) -> Sequence[BaseMessage]:
     """Return the messages in a state: a mapping, a dataclass or a pydantic model.
 
-    One that stands alone, such as a text, is a list of one, as LangGraph's `add_messages` takes it.
-
     Raises:
         InvalidInputError: they are none that a chat model takes, or the state has no such field.
     """
@@ -582,11 +593,22 @@ def _messages(state: Any, field: str) -> Sequence[BaseMessage]:
         raise InvalidInputError(
             f"the state has no {field!r}; name the field of its messages, as in messages=..."
         ) from error
+    return _converted(f"the state's {field!r}", given)
+
+
+def _converted(what: str, given: Any) -> Sequence[BaseMessage]:
+    """Return messages given in any form that a chat model takes.
+
+    One that stands alone, such as a text, is a list of one, as LangGraph's `add_messages` takes it.
+
+    Raises:
+        InvalidInputError: a chat model takes none of that form.
+    """
     try:
         alone = isinstance(given, str | Mapping | BaseMessage)
         return convert_to_messages([given] if alone else given)
     except (ValueError, TypeError, NotImplementedError) as error:
         raise InvalidInputError(
-            f"the state's {field!r} is no list of messages ({error}); give messages as a chat "
-            'model takes them, such as ("user", "Hello.")'
+            f"{what} is no list of messages ({error}); give messages as a chat model takes them, "
+            'such as ("user", "Hello.")'
         ) from error

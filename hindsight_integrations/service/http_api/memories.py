@@ -357,7 +357,7 @@ def get_observation_history(
             new_value=change.new,
             reason=change.reason,
         )
-        for change in memory.memories.history(bank_id, memory_id)[::-1]  # type: ignore[index]
+        for change in memory.memories.history(bank_id, memory_id)[::-1]
     ]
 
 

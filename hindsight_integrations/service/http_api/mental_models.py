@@ -172,7 +172,7 @@ def get_mental_model_history(
             previous_value=change.old,
             new_value=change.new,
         )
-        for change in memory.mental_models.history(bank_id, mental_model_id)[::-1]  # type: ignore[index]
+        for change in memory.mental_models.history(bank_id, mental_model_id)[::-1]
     ]
 
 

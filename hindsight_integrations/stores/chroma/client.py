@@ -470,7 +470,8 @@ def _server_url(url: str) -> str:
         port = 0
     if parts.username or parts.password:
         raise InvalidInputError(
-            "the URL of the Chroma server contains credentials; pass them as token=... instead"
+            "the URL of the Chroma server contains credentials; set CHROMA_TOKEN "
+            "instead, or give ChromaVectors.at_server token=..."
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or not port:
         raise InvalidInputError(

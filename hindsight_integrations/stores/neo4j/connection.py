@@ -329,8 +329,8 @@ def _address(uri: str) -> str:
     parts = urlsplit(uri)
     if parts.username or parts.password:
         raise InvalidInputError(
-            "the URL of the Neo4j server contains credentials; pass them as user=... and "
-            "password=... instead"
+            "the URL of the Neo4j server contains credentials; set NEO4J_USERNAME and "
+            "NEO4J_PASSWORD instead, or give Neo4jGraph or Neo4jVectors user=... and password=..."
         )
     try:
         is_server = parts.scheme in _SCHEMES and parts.hostname and parts.port != 0

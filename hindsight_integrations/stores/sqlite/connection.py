@@ -151,6 +151,11 @@ class Connections:
             if self._log_holds_removed:
                 self._try_to_empty(wait_ms=0)
 
+    @property
+    def name(self) -> str:
+        """The path of the file, or "in memory"."""
+        return self._name
+
     def empty_log(self) -> None:
         """Copy the write-ahead log into the file and empty it; later, if readers are slow to end.
 

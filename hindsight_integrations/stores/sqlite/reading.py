@@ -101,6 +101,9 @@ class SqliteReader:
     def __init__(self, path: Path | None, *, durable: bool = False) -> None:
         self._connections = Connections(path, durable=durable)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._connections.name!r})"
+
     def read(self, bank_id: str, kind: Kind[T], keys: Sequence[str]) -> dict[str, T]:
         """See `GraphStore`; memories that were lost in part, or cannot be read, are left out."""
         reader = reader_of(_READERS, kind)
