@@ -283,16 +283,21 @@ def test_a_neo4j_server_that_is_away_at_the_start_crashes_and_comes_back(
 KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
-import chromadb, spacy  # loaded before the first fork
+# What may be loaded before the first fork is loaded once.
+import chromadb.api.rust, onnxruntime, spacy, threadpoolctl, tokenizers
 import hindsight_integrations.opening
 from hindsight_integrations import ChromaVectors, Hindsight, Settings, Workspace
 from hindsight_integrations.durable import Backoff
 from hindsight_integrations.nlp import tokens
 from hindsight_integrations.nlp.spacy_pipeline import Annotation, Pipeline
+from hindsight_integrations.retain.file_dates import file_date
+from hindsight_integrations.retain.markdown import markdown_sections
 from hindsight_integrations.stores import folder as folders
 from tests.embedders import Letters
 
 tokens.count("once")
+markdown_sections("Once.")
+file_date("Once.md")
 # The folder is owned until it is given back: to wait for five seconds first opens it no sooner.
 folders.SHARING_SECONDS = 0.0
 Pipeline.annotate = lambda self, texts: [Annotation(text) for text in texts]
