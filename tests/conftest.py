@@ -22,6 +22,9 @@ from hypothesis import settings
 from hindsight_integrations import Hindsight, Settings
 from hindsight_integrations.nlp.onnx_encoder import cores
 
+RUN_MYPY = ("test_type_hints.py", "test_typing.py")
+"""Modules of tests that check programs, and with them the package and what it imports."""
+
 Reached = Callable[[Hindsight], AbstractContextManager[Hindsight]]
 
 # A run says the same twice; `make check` tries fewer examples. To look for what no run has seen:
@@ -65,7 +68,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Choose the tests of `--remote`; give those that share a server or fixtures to one worker.
 
     A remote run has all tests whose memory comes from the fixtures here, and none of those that do
-    without. Slow tests come first, so that no worker waits at the end for the other's last.
+    without. Slow tests come first, so that no worker waits at the end for the other's last; those
+    that run mypy come last, when the run of it beside the tests has filled its cache.
     """
     if config.getoption("--remote"):
         served = [each for each in items if "reached" in getattr(each, "fixturenames", ())]
@@ -78,7 +82,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if group is not None and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(group))
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    items.sort(key=lambda item: (item.path.name in RUN_MYPY, item.path not in slow))
 
 
 def _group(item: pytest.Item) -> str | None:
@@ -89,7 +93,7 @@ def _group(item: pytest.Item) -> str | None:
         return "neo4j"
     info = getattr(item, "_fixtureinfo", None)
     shared = [
-        fixture[-1].baseid
+        fixture[-1].baseid if fixture[-1].scope == "package" else item.nodeid.partition("::")[0]
         for fixture in (info.name2fixturedefs.values() if info else ())
         if fixture[-1].scope in ("module", "package") and fixture[-1].baseid.startswith("tests/")
     ]

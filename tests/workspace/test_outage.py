@@ -284,7 +284,7 @@ KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
 # What may be loaded before the first fork is loaded once.
-import chromadb.api.rust, onnxruntime, spacy, threadpoolctl, tokenizers
+import chromadb.api.rust, threadpoolctl
 import hindsight_integrations.opening
 from hindsight_integrations import ChromaVectors, Hindsight, Settings, Workspace
 from hindsight_integrations.durable import Backoff
@@ -293,8 +293,10 @@ from hindsight_integrations.nlp.spacy_pipeline import Annotation, Pipeline
 from hindsight_integrations.retain.file_dates import file_date
 from hindsight_integrations.retain.markdown import markdown_sections
 from hindsight_integrations.stores import folder as folders
+from tests.bundled import load_before_forks
 from tests.embedders import Letters
 
+load_before_forks()
 tokens.count("once")
 markdown_sections("Once.")
 file_date("Once.md")
