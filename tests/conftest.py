@@ -86,11 +86,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _group(item: pytest.Item) -> str | None:
-    """Return the server, package or module whose fixtures a test shares with others, if any."""
+    """Return the server, package or module whose fixtures a test shares with others, if any.
+
+    Each test needs Neo4j's database for itself. Most are those of the store alone: a server of
+    their own, in another worker, takes half of the time.
+    """
     given = getattr(item, "callspec", None)
     fixtures = getattr(item, "fixturenames", ())
     if "neo4j_address" in fixtures or (given and "neo4j" in given.params.values()):
-        return "neo4j"
+        return "neo4j graph" if "stores" in item.path.parts else "neo4j"
     info = getattr(item, "_fixtureinfo", None)
     shared = [
         fixture[-1].baseid if fixture[-1].scope == "package" else item.nodeid.partition("::")[0]
