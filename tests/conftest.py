@@ -22,6 +22,9 @@ from hypothesis import settings
 from hindsight_integrations import Hindsight, Settings
 from hindsight_integrations.nlp.onnx_encoder import cores
 
+RUN_MYPY = ("test_type_hints.py", "test_typing.py")
+"""Modules of tests that check programs, and with them the package and what it imports."""
+
 Reached = Callable[[Hindsight], AbstractContextManager[Hindsight]]
 
 # A run says the same twice; `make check` tries fewer examples. To look for what no run has seen:
@@ -65,7 +68,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Choose the tests of `--remote`; give those that share a server or fixtures to one worker.
 
     A remote run has all tests whose memory comes from the fixtures here, and none of those that do
-    without. Slow tests come first, so that no worker waits at the end for the other's last.
+    without. Slow tests come first, so that no worker waits at the end for the other's last; those
+    that run mypy come last, when the run of it beside the tests has filled its cache.
     """
     if config.getoption("--remote"):
         served = [each for each in items if "reached" in getattr(each, "fixturenames", ())]
@@ -78,18 +82,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if group is not None and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(group))
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    items.sort(key=lambda item: (item.path.name in RUN_MYPY, item.path not in slow))
 
 
 def _group(item: pytest.Item) -> str | None:
-    """Return the server, package or module whose fixtures a test shares with others, if any."""
+    """Return the server, package or module whose fixtures a test shares with others, if any.
+
+    Each test needs Neo4j's database for itself. Most are those of the store alone: a server of
+    their own, in another worker, takes half of the time.
+    """
     given = getattr(item, "callspec", None)
     fixtures = getattr(item, "fixturenames", ())
     if "neo4j_address" in fixtures or (given and "neo4j" in given.params.values()):
-        return "neo4j"
+        return "neo4j graph" if "stores" in item.path.parts else "neo4j"
     info = getattr(item, "_fixtureinfo", None)
     shared = [
-        fixture[-1].baseid
+        fixture[-1].baseid if fixture[-1].scope == "package" else item.nodeid.partition("::")[0]
         for fixture in (info.name2fixturedefs.values() if info else ())
         if fixture[-1].scope in ("module", "package") and fixture[-1].baseid.startswith("tests/")
     ]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NoReturn
 
 LIBRARIES = ("chromadb.api.rust", "hindsight_integrations.opening", "spacy")
-"""Loaded before; not onnxruntime, whose threads a fork does not have, and which waits for them."""
+"""Loaded before, beside the models."""
 
 _CALLER = """
 import json, os, socket, sys
@@ -91,10 +91,10 @@ def _answer(call: socket.socket, streams: list[int], command: int) -> NoReturn:
 if __name__ == "__main__":
     from hindsight_integrations.cli import main
 
-    from .bundled import PIPELINE
+    from .bundled import load_before_forks
 
     for library in LIBRARIES:
         importlib.import_module(library)
-    PIPELINE.annotate(["Ana lives in Rome."])
+    load_before_forks()
     serve(sys.argv[1])
     main()

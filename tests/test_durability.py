@@ -32,14 +32,14 @@ SEED = int(os.environ.get("HINDSIGHT_TORTURE_SEED", "7"))
 KILLED = """
 import os, random, signal, sys, time
 from datetime import datetime, UTC, timedelta
-import chromadb, onnxruntime
+import chromadb.api.rust
 import hindsight_integrations.opening
 from hindsight_integrations import Hindsight
 from hindsight_integrations.nlp import tokens
-from tests.bundled import PIPELINE
+from tests.bundled import load_before_forks
 
 tokens.count("once")  # what may be loaded before the first fork is loaded once
-PIPELINE.annotate(["Once."])
+load_before_forks()
 folder, kills, chance = sys.argv[1], int(sys.argv[2]), random.Random(int(sys.argv[3]))
 start = datetime(2024, 1, 1, tzinfo=UTC)
 

@@ -26,7 +26,7 @@ LEAST = 700
 
 @pytest.mark.slow
 def test_the_tests_of_the_api_pass_through_a_service() -> None:
-    options = "--remote -p no:xdist -p no:cacheprovider -m".split()
+    options = "--remote -p no:xdist -p no:cacheprovider -p no:schemathesis -m".split()
     folders = [f"--ignore=tests/{folder}" for folder in WITHOUT]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "not slow", "-W", SOCKETS, *folders, "tests"],

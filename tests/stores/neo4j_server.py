@@ -1,4 +1,4 @@
-"""A real Neo4j for tests: its jars from Maven, one server for all workers of a test run.
+"""A real Neo4j for tests: its jars from Maven, one server for all tests of a process.
 
 Set `NEO4J_URI` (with `NEO4J_USERNAME`, `NEO4J_PASSWORD`, `NEO4J_DATABASE`) to use a server that
 runs already; its database has to be empty, and is emptied after each test. Without Java, Maven or
@@ -7,7 +7,6 @@ a network the tests are skipped, unless `HINDSIGHT_REQUIRE_NEO4J=1` makes that a
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -265,7 +264,7 @@ def or_skip() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def neo4j_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
-    """The server that all workers of this run share."""
+    """The server that all tests of this process share."""
     if uri := os.environ.get("NEO4J_URI"):
         env = os.environ.get
         given = Address(
@@ -273,13 +272,10 @@ def neo4j_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]
         )
         yield given
         return
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
     with or_skip():
-        address = _join(folder)
+        address = _join()
     yield address
-    _leave(folder)
+    _leave()
 
 
 @pytest.fixture
@@ -299,8 +295,15 @@ def empty_neo4j(
         neo4j_address.run("MATCH (s:HindsightStore) REMOVE s.index_note")
 
 
-_started: list[Server] = []
-"""By this worker, for all: kept so that it is not taken for forgotten."""
+@dataclass
+class _Shared:
+    """The server of this process, and how many modules have it: each has a fixture of its own."""
+
+    server: Server | None = None
+    modules: int = 0
+
+
+_shared = _Shared()
 
 _ALL = "MATCH (n) WHERE NOT n:HindsightStore"
 
@@ -309,37 +312,20 @@ def hash_of(uri: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in uri)
 
 
-def _join(folder: Path) -> Address:
-    """Count this worker in; the first one starts the server."""
-    state = folder / "neo4j.json"
-    with FileLock(folder / "neo4j.lock"):
-        if state.exists():
-            found = json.loads(state.read_text())
-        else:
-            server = Server(Path(tempfile.mkdtemp(prefix="neo4j-")))
-            server.start()
-            _started.append(server)
-            found = {
-                "uri": server.address.uri,
-                "home": str(server.home),
-                "pid": server.pid,
-                "workers": 0,
-            }
-        found["workers"] += 1
-        state.write_text(json.dumps(found))
-    return Address(found["uri"])
+def _join() -> Address:
+    """Count a module in; the first one starts the server."""
+    if _shared.server is None:
+        server = Server(Path(tempfile.mkdtemp(prefix="neo4j-")))
+        server.start()
+        _shared.server = server
+    _shared.modules += 1
+    return _shared.server.address
 
 
-def _leave(folder: Path) -> None:
-    """Count this worker out; the last one stops the server."""
-    state = folder / "neo4j.json"
-    with FileLock(folder / "neo4j.lock"):
-        found = json.loads(state.read_text())
-        found["workers"] -= 1
-        state.write_text(json.dumps(found))
-        if not found["workers"]:
-            state.unlink()
-            os.kill(found["pid"], signal.SIGKILL)
-            for server in _started:
-                server.kill()
-            shutil.rmtree(found["home"], ignore_errors=True)
+def _leave() -> None:
+    """Count a module out; the last one stops the server."""
+    _shared.modules -= 1
+    if not _shared.modules and _shared.server is not None:
+        _shared.server.kill()
+        shutil.rmtree(_shared.server.home, ignore_errors=True)
+        _shared.server = None

@@ -283,14 +283,25 @@ def test_a_neo4j_server_that_is_away_at_the_start_crashes_and_comes_back(
 KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
-import chromadb, spacy  # loaded before the first fork
+# What may be loaded before the first fork is loaded once.
+import chromadb.api.rust, threadpoolctl
 import hindsight_integrations.opening
 from hindsight_integrations import ChromaVectors, Hindsight, Settings, Workspace
 from hindsight_integrations.durable import Backoff
+from hindsight_integrations.nlp import tokens
 from hindsight_integrations.nlp.spacy_pipeline import Annotation, Pipeline
-from hindsight_integrations.stores.folder import Folder
+from hindsight_integrations.retain.file_dates import file_date
+from hindsight_integrations.retain.markdown import markdown_sections
+from hindsight_integrations.stores import folder as folders
+from tests.bundled import load_before_forks
 from tests.embedders import Letters
 
+load_before_forks()
+tokens.count("once")
+markdown_sections("Once.")
+file_date("Once.md")
+# The folder is owned until it is given back: to wait for five seconds first opens it no sooner.
+folders.SHARING_SECONDS = 0.0
 Pipeline.annotate = lambda self, texts: [Annotation(text) for text in texts]
 folder, root, rounds = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 chance = random.Random(7)
@@ -311,7 +322,7 @@ def work(first, tell):
             os.write(tell, f"{n} flush {'waiting' if receipt.queued else 'retained'}\\n".encode())
 
 for number in range(rounds):
-    away = Folder.open(folder) if chance.random() < 0.6 else None
+    away = folders.Folder.open(folder) if chance.random() < 0.6 else None
     hear, tell = os.pipe()
     child = os.fork()
     if not child:
