@@ -174,7 +174,7 @@ def _has_auxiliary(sentence: Sentence, index: int) -> bool:
 
 
 def _is_denied(sentence: Sentence, verb: int) -> bool:
-    return bool(sentence.children(verb, "neg"))
+    return sentence.is_denied(verb)
 
 
 def _is_nearly(sentence: Sentence, verb: int) -> bool:

@@ -174,7 +174,7 @@ def _has_own_scope(older: DatedStatement, newer: str, value_change: ValueChange)
         below = sentence.subtree(thing)
         if frozenset(lexemes(thing.text)) <= known or thing.lemma in _WORDS["no_scope"]:
             continue
-        dated = any(word.label in ("DATE", "TIME") for word in below)
+        dated = any(word.is_time for word in below)
         led = sentence.child(thing, "det", "poss") is not None or thing.tag == "NNS"
         if way.lower in _WHILE or (led and not dated):
             return True
