@@ -199,23 +199,6 @@ def _verb_above(sentence: Sentence, index: int) -> int:
     return above
 
 
-def is_supposed(sentence: Sentence, places: set[int], asked: set[int]) -> bool:
-    """Return True if all of these words are only a belief that the question does not ask for.
-
-    Not if that is what is asked: `asked` are the verbs of the question.
-    """
-    return any(
-        word.lemma in _WORDS["thinking"]
-        and word.tag in ("VBD", "VBN")
-        and i not in asked
-        and any(
-            places.intersection(sentence.subtree(clause))
-            for clause in sentence.children(i, "ccomp")
-        )
-        for i, word in enumerate(sentence.words)
-    )
-
-
 def has_arrived(sentence: Sentence, verb: int) -> bool:
     """Return True if a verb of moving says where somebody lives now."""
     word = sentence.words[verb]

@@ -345,12 +345,6 @@ class Match(PersonMatch):
             for i, word in enumerate(self._words)
         )
 
-    def is_role(self) -> bool:
-        """Return True if the sentence has the role that the question asks about: "as a nurse"."""
-        heads = (self._words[i].head for i in self.matched() if self._words[i].dep == "pobj")
-        asked = self._query.asked is Asked.WHETHER
-        return asked and any(self._words[head].lemma == "as" for head in heads)
-
     def has_number(self) -> bool:
         """Return True if the counted noun has a number of its own, if only "about" so many."""
         return self._number() is not None
@@ -428,23 +422,6 @@ class Match(PersonMatch):
             if not w.is_time and i not in parts
         )
 
-    def has_job(self) -> bool:
-        """Return True if the sentence names an occupation: "works as a ...", "is a ..."."""
-        own = set().union(*self._at.values())
-        for index, word in enumerate(self._words):
-            if not self.agents(index) & own:
-                continue
-            if word.lemma == "be" and any(
-                self._sentence.children(i, "det") and self._words[i].is_noun
-                for i in self._sentence.children(index, "attr")
-            ):
-                return True
-            if word.lemma in ("work", "serve") and any(
-                self._words[i].lemma == "as" for i in self._sentence.children(index, "prep")
-            ):
-                return True
-        return False
-
     def has_thing(self) -> bool:
         """Return True if the sentence names a thing of the kind asked for, not in the question."""
         kind = self._query.focus.split()[-1] if self._query.focus else ""
@@ -463,7 +440,7 @@ class Match(PersonMatch):
         has = self._query.light_verb == "have" and self._has_one(kind, others)
         if has or self._is_ours() or self.of_kind():
             return True
-        if self._query.light_verb == "do":
+        if self._query.light_verb == "do" or self._query.general_noun in WORDS["jobs"]:
             return self._has_role()
         if self._query.general_noun:
             return self._is_of_sort(others)
@@ -503,8 +480,9 @@ class Match(PersonMatch):
 
     def _has_role(self) -> bool:
         """Return True if the sentence gives the subject's occupation: "is a nurse"."""
+        own = set[int]().union(*self._at.values())
         return any(
-            self.agents(i) & self._own and self.is_told(i) and describes(self._sentence, i)
+            self.agents(i) & own and self.is_told(i) and describes(self._sentence, i)
             for i, word in enumerate(self._words)
             if word.is_verb and word.lemma != "marry"
         )
@@ -554,7 +532,7 @@ class Match(PersonMatch):
     def _is_valued(self, others: set[int], asked: Set[int] = frozenset()) -> bool:
         """Return True if the thing is given a value: "the code is 7731", "code: 7731"."""
         own = {i for term in self._query.terms for i in self._at[term.text]} | asked
-        if self._is_noted(own, others) or self._is_put(own, others):
+        if self._is_put(own, others):
             return True
         for index, word in enumerate(self._words):
             if word.lemma in ("be", "read", "equal"):
@@ -574,20 +552,6 @@ class Match(PersonMatch):
                 if any(others.intersection(self._sentence.children(way, "pobj")) for way in ways):
                     return True
         return any(self._identifies(i) for i in others)
-
-    def _is_noted(self, own: Set[int], others: Set[int]) -> bool:
-        """Return True for a note "door code: 7731"; not "Reminder: Kai lost the door code".
-
-        An order is no value: "cake: deliver it at noon".
-        """
-        for colon, word in enumerate(self._words):
-            if word.text == ":" and own and max(own) < colon and max(others, default=0) > colon:
-                if self._words[colon + 1].tag == "VB":
-                    return False
-                begins = [i for i in range(colon) if self._words[i].text == ":"]
-                before = self._words[begins[-1] + 1 if begins else 0 : colon]
-                return not any(each.tag[:2] in ("VB", "MD") for each in before)
-        return False
 
     def _is_put(self, own: set[int], others: set[int]) -> bool:
         """Return True if something is put on the thing: "put soap on the list"."""
@@ -647,7 +611,6 @@ _HAS: Mapping[Asked, Callable[[Match], bool]] = {
     Asked.SAID: lambda match: True,
     Asked.AMOUNT: Match.has_amount,
     Asked.NAME: Match.has_name,
-    Asked.JOB: Match.has_job,
     Asked.WHAT: Match.has_thing,
     Asked.EVENTS: Match.has_event,
     Asked.WHETHER: lambda match: True,

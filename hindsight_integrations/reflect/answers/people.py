@@ -124,9 +124,9 @@ class PersonMatch(VerdictMatch):
         return any(self._words[i].lower in ("a", "an") for i in dets) and (bracketed or not owned)
 
     def _same(self, name: int, noun: int) -> bool:
-        if name in same_thing(self._sentence, noun) - self._conjoined(noun):
+        if name in same_thing(self._sentence, noun):
             return True
-        if noun in same_thing(self._sentence, name) - self._conjoined(name):
+        if noun in same_thing(self._sentence, name):
             return True
         word = self._words[name]
         verb = word.head
@@ -154,16 +154,6 @@ class PersonMatch(VerdictMatch):
         verb = self._words[self._words[kind].head]
         said = self._words[kind].dep == "attr" and verb.lemma == "be"
         return kind == noun or (said and noun in self.agents(verb.index))
-
-    def _conjoined(self, noun: int) -> set[int]:
-        """Return other things in a coordination with a noun; no names in apposition."""
-        counted = self._sentence.children(noun, "nummod") and not self._words[noun].is_proper
-        return {
-            j
-            for i in self._sentence.children(noun, "conj")
-            if not (counted and self._words[i].is_proper)
-            for j in same_thing(self._sentence, i)
-        }
 
     def has_name(self) -> bool:
         """Return True if the sentence gives the name asked for."""

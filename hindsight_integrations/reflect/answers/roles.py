@@ -17,7 +17,6 @@ from hindsight_integrations.reflect.answers.factual import (
     is_beside,
     is_modifier,
     is_rumoured,
-    is_supposed,
     is_told,
 )
 from hindsight_integrations.reflect.answers.named import is_person
@@ -100,8 +99,6 @@ class RoleMatch(TermMatch):
             if not found and not self._is_speaker(term):
                 return False
             self._at[term.text] = found
-        if is_supposed(self._sentence, set().union(*self._at.values()), set(self.verbs())):
-            return False
         told = bool(self._query.verb) or all(map(self._is_told_of, self._at.values()))
         return told and self._roles_fit() and self._is_of_its_time() and self._is_of_subject()
 
@@ -330,17 +327,6 @@ class RoleMatch(TermMatch):
             and not self._sentence.children(verb, "dobj")
         )
 
-    def _is_demanded(self, verb: int) -> bool:
-        """Return True if a verb is only requested: "fix" of "asked Ben to fix it"."""
-        word = self._words[verb]
-        above = self._words[word.head]
-        another = self._sentence.children(verb, "nsubj") or self._sentence.children(
-            word.head, "dobj"
-        )
-        infinitive = self._sentence.is_infinitive(verb)
-        asked = word.dep in ("xcomp", "ccomp") and above.is_verb
-        return asked and infinitive and bool(another) and above.lemma not in WORDS["arranging"]
-
     def _roles_fit(self) -> bool:
         query = self._query
         if not query.verb:
@@ -422,11 +408,7 @@ class RoleMatch(TermMatch):
                 self.agents(i) & own and self.is_told(i)
                 for i, word in enumerate(self._words)
                 if word.lemma in WORDS["having"] | {"need", "include", "contain"}
-            ) or any(
-                (self._words[i].dep == "acomp" and self.agents(i) & own)
-                or (self._words[i].dep == "poss" and i in own and self._is_dated(i))
-                for i in self.matched()
-            )
+            ) or any(self._words[i].dep == "acomp" and self.agents(i) & own for i in self.matched())
         return True
 
     def _existing(self, verb: int) -> set[int]:
@@ -477,11 +459,6 @@ class RoleMatch(TermMatch):
             if other:
                 of_others |= {index, index + 1}
         return of_others
-
-    def _is_dated(self, owner: int) -> bool:
-        """Return True if the owner's thing is only moved in time: "Otto's lessons have moved"."""
-        verb = self._words[self._words[owner].head].head
-        return self._words[verb].lemma in WORDS["moving"] | {"be"}
 
     def _is_denied_here(self) -> bool:
         """Return True if a negation is at or above a matching word."""
@@ -542,8 +519,6 @@ class RoleMatch(TermMatch):
 
     def _verb_fits(self, verb: int) -> bool:
         query, word = self._query, self._words[verb]
-        if query.asked not in (Asked.WHEN, Asked.WHY) and self._is_demanded(verb):
-            return False
         if not self.is_told(verb):
             return False
         if not self._is_of_its_clause(verb):

@@ -134,12 +134,7 @@ class TermMatch:
             for i in range(max(found, default=pronoun) + 1, pronoun)
         ):
             return False
-        return not any(not self._is_of_full_name(i, found, term) for i in others)
-
-    def _is_of_full_name(self, index: int, found: set[int], term: Term) -> bool:
-        """Return True for another word of a matched full name: "Brandt" beside "Anna"."""
-        beside = {index - 1, index + 1} & found
-        return bool(beside) and folded(self._words[index].text) in term.name
+        return next(others, None) is None
 
     def _is_asker(self, word: Word, of_all: bool = False) -> bool:
         """Return True for a first-person pronoun of the asker; of all, for anybody's "we"."""
