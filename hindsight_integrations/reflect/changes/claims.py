@@ -23,6 +23,7 @@ from hindsight_integrations.reflect.changes.certainty import (
 from hindsight_integrations.reflect.changes.claim_model import (
     ChangeClaim,
     Claims,
+    ClauseState,
     StateClaim,
     Value,
     family,
@@ -34,7 +35,6 @@ from hindsight_integrations.reflect.changes.claim_model import (
 from hindsight_integrations.reflect.changes.clause_frames import frames
 from hindsight_integrations.reflect.changes.clause_splitting import is_past, plain_clauses
 from hindsight_integrations.reflect.changes.endings import EndingReader
-from hindsight_integrations.reflect.changes.form_lines import form_claims, form_line, unlabelled
 from hindsight_integrations.reflect.changes.phrases import (
     SUBJECTS,
     is_alike,
@@ -50,6 +50,8 @@ _SLOTS = frozenset(_TABLE["single"]["slots"].split())
 _POSTS = frozenset(lexemes(_TABLE["posts"]))
 
 _WORD = re.compile(r"(?:[^\W\d_]|['’-])*")
+_ENTRY = re.compile(r"^([A-Z][\w ]{1,40}):\s+(\S.*?)[.\s]*$")
+_ARROW = re.compile(r"\s*(?:->|=>|→|⇒)\s*")
 _PARTS = re.compile(r";\s+")
 _CHAT = re.compile(_TABLE["chat"]["marks"], re.VERBOSE | re.IGNORECASE)
 _NOT_PLAIN = (
@@ -86,10 +88,10 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
         speaker: who says it, which is whom "I" means.
     """
     bare = bare_sentence(text)
-    line = form_line(bare)
+    line = _form_line(bare)
     if line is not None and not has_clause(parse(line[1])):
-        return form_claims(*line, speaker)
-    parts = _PARTS.split(_CHAT.sub("", unlabelled(line) if line else bare))
+        return _form_claims(*line, speaker)
+    parts = _PARTS.split(_CHAT.sub("", _unlabelled(line) if line else bare))
     read = [_Reader(parse(part), names, speaker) for part in parts]
     sure = not is_unsure(bare) and all(reader.is_sure for reader in read)
     claims = [one for reader in read for one in _by_clause(reader, sure=sure)]
@@ -111,7 +113,7 @@ def _by_clause(reader: _Reader, *, sure: bool) -> Iterator[Claims]:
     for whole in [parse(texts[0]), *beside] if len(texts) > 1 else [reader.sentence]:
         read = _Reader(whole, reader.names, reader.speaker)
         cues = EndingReader(whole, reader.names, reader.speaker)
-        if read.adds or read.is_passing or cues.adds or cues.is_passing:
+        if read.adds or read.is_passing or cues.is_passing:
             return
     for text in texts:
         clause = _Reader(parse(text), reader.names, reader.speaker)
@@ -165,7 +167,7 @@ class _Reader(CertaintyReader):
         with_subject = any(self._subject_word(verb) for verb in verbs)
         is_clause = sure and with_subject
         cues = EndingReader(self.sentence, self.names, self.speaker)
-        endings = cues.endings() if sure and not cues.adds and not cues.is_passing else ()
+        endings = cues.endings() if sure and not (cues.adds or cues.is_passing) else ()
         is_plain = is_clause and not endings and self._is_plain()
         follow_up_claims = cues.follow_up_claims() if sure and not adds else ()
         current = () if passing or adds or not sure else cues.current(follow_up_claims)
@@ -631,3 +633,38 @@ class _Reader(CertaintyReader):
 def _is_marriage(verb: Word, helpers: Sequence[Word]) -> bool:
     """Return True for a state with "got": "got married", "got divorced"."""
     return bool(groups_of(verb.lower)) and any(word.lemma == "get" for word in helpers)
+
+
+# Lines of a form, which claim something without a verb
+
+
+def _form_line(text: str) -> tuple[str, str] | None:
+    """Return the field and the value of a line "field: value"; None for others."""
+    entry = _ENTRY.match(text) or (_ENTRY.match(text.capitalize()) if _ARROW.search(text) else None)
+    return (entry[1], entry[2]) if entry else None
+
+
+def _form_claims(label: str, text: str, speaker: str | None) -> Claims:
+    """Return what a line of a form claims: "Deadline: 5 May", "Server: Debian 11 -> Debian 12"."""
+    subject = label.casefold()
+    values = [plain_value(part) for part in _ARROW.split(text) if part]
+    if len(values) != 2:
+        value = plain_value(text)
+        words, called = tuple(subject.split()), plain_value(label)
+        given = (("obj", value),)
+        state = ClauseState(
+            words, speaker, "be", given, frozenset(lexemes(f"{label} {text}")), called, False, True
+        )
+        return Claims((StateClaim(subject, "be", {"obj": value}),), clause_states=(state,))
+    before, after = values
+    return Claims(
+        (StateClaim(subject, "be", {"obj": after}),), (ChangeClaim(subject, None, before, after),)
+    )
+
+
+def _unlabelled(line: tuple[str, str]) -> str:
+    """Return a line without its label, which is the subject: "Docs site: switched to Y"."""
+    label, text = line
+    first = next(iter(parse(text).words), None)
+    told = first is not None and first.text.islower() and first.tag in ("VBD", "VBN")
+    return f"{label} {text}" if told else text
