@@ -424,10 +424,8 @@ def _superseded(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | N
 
 def _dropped(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
     """Return the value X of "dropped X (for Y)", if the subject uses it."""
-    if is_attitude(state_claim.verb) or change_claim.relation not in (None, state_claim.verb):
+    if is_attitude(state_claim.verb):
         return None
-    if change_claim.relation is not None:
-        return _equal(change_claim.before, state_claim.values.values())
     if change_claim.verb in _WORDS["leaving"]:
         if change_claim.after is not None and state_claim.verb in _VISITING:
             return None
