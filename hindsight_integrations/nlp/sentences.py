@@ -51,6 +51,26 @@ class Sentence:
         """Return the words that depend on no other."""
         return tuple(i for i, word in enumerate(self.words) if word.head == i)
 
+    def upward(self, index: int) -> list[int]:
+        """Return the word and those above it in the parse tree, up to the root."""
+        found: list[int] = []
+        while index not in found:
+            found.append(index)
+            index = self.words[index].head
+        return found
+
+    def governing_verb(self, index: int) -> int:
+        """Return the first verb at or above a word; the word itself if there is none."""
+        return next((i for i in self.upward(index) if self.words[i].is_verb), index)
+
+    def is_denied(self, verb: int) -> bool:
+        """Return True if a word has a negation of its own: "not", "never"."""
+        return bool(self.children(verb, "neg"))
+
+    def is_infinitive(self, verb: int) -> bool:
+        """Return True for a verb with "to"."""
+        return any(self.words[i].tag == "TO" for i in self.children(verb, "aux"))
+
     def phrase(self, indices: Iterable[int]) -> str:
         """Return the text from the first to the last of these words."""
         ordered = sorted(indices)

@@ -68,6 +68,16 @@ class Word:
         """True for a proper noun."""
         return self.tag.startswith("NNP")
 
+    @property
+    def is_time(self) -> bool:
+        """True for a word of a date or a time of day."""
+        return self.label in ("DATE", "TIME")
+
+    @property
+    def is_amount(self) -> bool:
+        """True for a word of a number or quantity."""
+        return self.label in ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
+
 
 @dataclass(frozen=True)
 class Sentence:

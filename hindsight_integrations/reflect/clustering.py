@@ -13,8 +13,8 @@ from datetime import datetime
 
 from hindsight_integrations.models import Bank, Memory
 from hindsight_integrations.reflect.changes.contradictions import change, dated_statements, resumes
-from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.dependencies import Cluster
+from hindsight_integrations.reflect.topics import DatedStatement
 from hindsight_integrations.stores.base import Vector
 
 MOST_FOR_MODEL = 80

@@ -18,8 +18,7 @@ from hindsight_integrations.nlp.language import is_english
 from hindsight_integrations.nlp.syntax import parse
 from hindsight_integrations.reflect.changes.claim_model import ValueChange
 from hindsight_integrations.reflect.changes.contradictions import change, split_at_changes
-from hindsight_integrations.reflect.changes.model import DatedStatement
-from hindsight_integrations.reflect.topics import LONGEST_QUOTE, Grade, Topic
+from hindsight_integrations.reflect.topics import LONGEST_QUOTE, DatedStatement, Grade, Topic
 from hindsight_integrations.stores.base import Vector
 
 SHOWN = 3

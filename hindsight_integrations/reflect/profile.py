@@ -31,7 +31,6 @@ from hindsight_integrations.reflect.changes.contradictions import (
     may_change,
 )
 from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
-from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.profile_endings import has_moved, may_be_over
 from hindsight_integrations.reflect.profile_reader import ProfileReader, ProfileSection, Reading
 from hindsight_integrations.reflect.retractions import (
@@ -40,7 +39,7 @@ from hindsight_integrations.reflect.retractions import (
     documents_of,
     recants,
 )
-from hindsight_integrations.reflect.topics import statements
+from hindsight_integrations.reflect.topics import DatedStatement, statements
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.retain.speakers import is_agent
 from hindsight_integrations.stores.base import ENTITY_NAMED, GraphStore, MemoryFilter, StoredBank

@@ -108,7 +108,7 @@ def _terms(sentence: Sentence, names: Set[str]) -> frozenset[str]:
         word.text
         for word in sentence.words
         if _is_telling(word) and not _is_person(word, names)
-        if word.label not in ("DATE", "TIME")
+        if not word.is_time
     )
     return frozenset(lexemes(" ".join(told)))
 
@@ -142,7 +142,7 @@ def _is_of_nothing_else(sentence: Sentence, cue: Word, names: Set[str]) -> bool:
         word.tag[:2] == "NN"
         and word != cue
         and word.lemma not in jobs | _TIMES
-        and word.label not in ("DATE", "TIME")
+        and not word.is_time
         and not _is_person(word, names)
         for word in sentence.words
     )

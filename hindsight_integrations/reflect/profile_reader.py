@@ -491,7 +491,7 @@ class ProfileReader(PhraseReader):
             and thing.lemma in _WORDS["appointments"]
             and self._led_by(thing) in ("a", "an", "my", "our")
             and not self.sentence.children(verb, "neg")
-            and any(word.label in ("DATE", "TIME") for word in self.sentence.words)
+            and any(word.is_time for word in self.sentence.words)
         )
 
     def _announced(

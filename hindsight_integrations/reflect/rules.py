@@ -25,10 +25,15 @@ from hindsight_integrations.reflect.changes.contradictions import (
     may_change,
     resumes,
 )
-from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.dependencies import Cluster, Draft, Evidence, Proposals, Removal
 from hindsight_integrations.reflect.observation_text import compose, priority
-from hindsight_integrations.reflect.topics import Grade, Statement, Topic, alternatives
+from hindsight_integrations.reflect.topics import (
+    DatedStatement,
+    Grade,
+    Statement,
+    Topic,
+    alternatives,
+)
 
 _CUES = table("reflection")["kinds"]
 _KIND_CUES = tuple(

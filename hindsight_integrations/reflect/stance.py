@@ -289,7 +289,7 @@ def _strengthens(sentence: Sentence, index: int) -> bool:
         or word.lemma == "never"
         or sentence.phrase((index, min(index + 1, len(sentence.words) - 1))) == "at all"
         or sentence.phrase((max(index - 1, 0), index)) == "at all"
-        or word.label in ("DATE", "TIME")
+        or word.is_time
     )
 
 
@@ -306,8 +306,7 @@ def _dates(sentence: Sentence, preposition: int) -> bool:
         bool(nouns)
         and not repeats
         and all(
-            sentence.words[i].label in ("DATE", "TIME")
-            or find_times(sentence.phrase(sentence.subtree(i)), _ANY_DAY)
+            sentence.words[i].is_time or find_times(sentence.phrase(sentence.subtree(i)), _ANY_DAY)
             for i in nouns
         )
     )

@@ -11,10 +11,12 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import IntEnum
 from functools import lru_cache
 from itertools import pairwise
 
+from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
@@ -108,6 +110,24 @@ class Statement:
     topics: Mapping[str, Topic]
     terms: frozenset[str]
     claims: Claims = field(default_factory=Claims)
+
+
+@dataclass(frozen=True, slots=True)
+class DatedStatement:
+    """A statement with its memory."""
+
+    memory: Memory
+    statement: Statement
+
+    @property
+    def at(self) -> datetime:
+        """Time of the statement."""
+        return self.memory.mentioned_at
+
+    @property
+    def text(self) -> str:
+        """Text of the statement."""
+        return self.statement.text
 
 
 @lru_cache(maxsize=8192)

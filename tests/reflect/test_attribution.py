@@ -8,12 +8,11 @@ import pytest
 
 from hindsight_integrations.models import Bank, Memory, ObservationKind
 from hindsight_integrations.reflect.changes.contradictions import dated_statements
-from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.dependencies import Cluster
 from hindsight_integrations.reflect.observation_text import compose
 from hindsight_integrations.reflect.rules import RuleConsolidator, kind_of
 from hindsight_integrations.reflect.stance import judgement
-from hindsight_integrations.reflect.topics import statements
+from hindsight_integrations.reflect.topics import DatedStatement, statements
 
 NOW = datetime(2025, 3, 3, 9, tzinfo=UTC)
 GENERAL = ObservationKind.GENERALIZATION

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hindsight_integrations.reflect.answers.questions import WORDS
 from hindsight_integrations.reflect.answers.roles import RoleMatch
-from hindsight_integrations.reflect.answers.stated import TIMES
 
 
 class CauseMatch(RoleMatch):
@@ -17,28 +16,27 @@ class CauseMatch(RoleMatch):
     def _has_purpose(self) -> bool:
         """Return True for a purpose: "sold it to pay the rent", "needs it for her daughter"."""
         return any(
-            self._words[way].dep == "advcl"
-            and any(self._words[i].tag == "TO" for i in self._sentence.children(way, "aux"))
+            self._words[way].dep == "advcl" and self._sentence.is_infinitive(way)
             for verb in self.verbs()
             for way in self._sentence.children(verb)
             if way > verb
         ) or any(
             word.lemma == "for"
             and word.dep == "prep"
-            and any(self._words[i].label not in TIMES for i in self._sentence.children(way, "pobj"))
+            and any(not self._words[i].is_time for i in self._sentence.children(way, "pobj"))
             and any(self._words[v].lemma in ("want", "need") for v in self._governors(way))
             for way, word in enumerate(self._words)
         )
 
     def _governors(self, way: int) -> set[int]:
         """Return the verb of the question that next governs a word; empty if it is another."""
-        verb = next((i for i in self._upward(way) if self._words[i].is_verb), way)
+        verb = self._sentence.governing_verb(way)
         return {verb}.intersection(self.verbs())
 
     def cause_after(self) -> bool:
         """Return True if the effect precedes its cause: "... because ..."."""
         for index, word in enumerate(self._words):
-            if word.text.casefold() in WORDS["because"] and word.label not in TIMES:
+            if word.text.casefold() in WORDS["because"] and not word.is_time:
                 clause = word.head if word.dep == "mark" else index
                 if self._is_denied(index):
                     return False
@@ -68,7 +66,7 @@ class CauseMatch(RoleMatch):
             reach = {
                 j for i in self._sentence.children(index, *deps) for j in self._sentence.subtree(i)
             }
-            denied = self._sentence.children(index, "neg")
+            denied = self._sentence.is_denied(index)
             if wanted and not denied and all(reach & each for each in wanted):
                 causes = self._sentence.children(index, "nsubj")
                 return any(self._words[i].tag not in ("DT", "PRP") for i in causes)

@@ -96,7 +96,7 @@ def _verbs_of(sentence: Sentence, noun: int) -> set[int]:
 def _is_unreal(sentence: Sentence, verb: int) -> bool:
     """Return True for a denied or merely planned event: "was going to be on 3 May"."""
     words = sentence.words
-    if sentence.children(verb, "neg"):
+    if sentence.is_denied(verb):
         return True
     helpers = (words[i] for i in sentence.children(verb, "aux", "auxpass"))
     was = words[verb].tag == "VBD" or any(helper.tag == "VBD" for helper in helpers)

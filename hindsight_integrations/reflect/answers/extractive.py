@@ -312,12 +312,8 @@ def _current_answers(answers: Sequence[_Answer], query: Query, context: Context)
         answers = [answer for answer in answers if answer.match.of_kind()] or answers
         current = [answer for answer in answers if not answer.is_outdated]
         answers = current or _replacements(answers, query, context) or answers
-        answers = _new_roles(answers, query, context) or _after_last_change(answers)
-        answers = (
-            _endings_by_short_name(answers, query, context)
-            or answers
-            or _new_places(query, context)
-        )
+        answers = _after_last_change(answers)
+        answers = _endings_by_short_name(answers, query, context) or answers
     return sorted(answers, key=lambda answer: answer.said_at, reverse=True)[:MAX_STATEMENTS]
 
 
@@ -405,21 +401,6 @@ def _may_be_later(statement: Statement, answer: _Answer) -> bool:
     return memory.mentioned_at >= answer.said_at
 
 
-def _new_roles(answers: Sequence[_Answer], query: Query, context: Context) -> list[_Answer]:
-    """Return newer statements of the subject's role, asked "does she work as a nurse"."""
-    if query.subject is None or not any(answer.match.is_role() for answer in answers):
-        return []
-    job_query = replace(
-        query, asked=Asked.JOB, terms=(query.subject,), verb=frozenset(), light_verb="be"
-    )
-    latest = max(answer.said_at for answer in answers)
-    return [
-        replace(answer, is_replacement=True, ends_yes=True)
-        for answer in _after_last_change(_matching_answers(context, job_query, ()))
-        if answer.said_at > latest and answer.match.replaces()
-    ]
-
-
 def _endings_by_short_name(
     answers: Sequence[_Answer], query: Query, context: Context
 ) -> list[_Answer]:
@@ -439,29 +420,6 @@ def _endings_by_short_name(
         if answer.said_at > latest
         and answer.match.ends()
         and answer_lexemes & set(lexemes(answer.statement.text))
-    ]
-
-
-def _new_places(query: Query, context: Context) -> list[_Answer]:
-    """Return where a thing is now, for a question if it is still in its old place."""
-    if not (query.still and query.light_verb == "be" and query.subject in query.terms):
-        return []
-    subject_end = query.terms.index(query.subject) + 1
-    places = frozenset[str]().union(*(term.stems for term in query.terms[subject_end:]))
-    where_query = replace(query, asked=Asked.WHERE, terms=query.terms[:subject_end], still=False)
-    answers = _matching_answers(context, where_query, ())
-    latest = [
-        answer
-        for answer in _current_answers(answers, where_query, context)
-        if answer.match.replaces()
-    ]
-    was_there = any(
-        places & set(lexemes(answer.statement.text)) for answer in answers if answer not in latest
-    )
-    return [
-        replace(answer, is_replacement=True, ends_yes=True)
-        for answer in latest
-        if was_there and not places & set(lexemes(answer.statement.text))
     ]
 
 

@@ -174,7 +174,7 @@ def _has_auxiliary(sentence: Sentence, index: int) -> bool:
 
 
 def _is_denied(sentence: Sentence, verb: int) -> bool:
-    return bool(sentence.children(verb, "neg"))
+    return sentence.is_denied(verb)
 
 
 def _is_nearly(sentence: Sentence, verb: int) -> bool:
@@ -197,23 +197,6 @@ def _verb_above(sentence: Sentence, index: int) -> int:
     ):
         above = sentence.words[above].head
     return above
-
-
-def is_supposed(sentence: Sentence, places: set[int], asked: set[int]) -> bool:
-    """Return True if all of these words are only a belief that the question does not ask for.
-
-    Not if that is what is asked: `asked` are the verbs of the question.
-    """
-    return any(
-        word.lemma in _WORDS["thinking"]
-        and word.tag in ("VBD", "VBN")
-        and i not in asked
-        and any(
-            places.intersection(sentence.subtree(clause))
-            for clause in sentence.children(i, "ccomp")
-        )
-        for i, word in enumerate(sentence.words)
-    )
 
 
 def has_arrived(sentence: Sentence, verb: int) -> bool:

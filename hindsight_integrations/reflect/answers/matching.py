@@ -31,7 +31,6 @@ from hindsight_integrations.reflect.answers.questions import (
     stems,
 )
 from hindsight_integrations.reflect.answers.roles import are_interchangeable
-from hindsight_integrations.reflect.answers.stated import TIMES
 from hindsight_integrations.reflect.answers.values import (
     DATES,
     describes,
@@ -51,7 +50,6 @@ _HOURS = frozenset(
 )
 _CLOCK = re.compile(r"\d{1,2}:\d{2}")
 _PLACES = ("GPE", "LOC", "FAC", "ORG")
-_AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
 
 
 class Match(PersonMatch):
@@ -72,7 +70,7 @@ class Match(PersonMatch):
             if word.lemma in WORDS["places"] and word.dep in ("prep", "pcomp", "dative")
             if word.lemma != "from" or self._is_origin(word)
             for i in others.intersection(self._sentence.children(way, "pobj"))
-            if self._words[i].label not in TIMES and not self._is_excepted(i)
+            if not self._words[i].is_time and not self._is_excepted(i)
         ) or any(
             self._words[i].label in _PLACES[:3] and self._is_where(i, i)
             for i in others
@@ -82,7 +80,8 @@ class Match(PersonMatch):
     def _is_excepted(self, index: int) -> bool:
         """Return True for the "Oslo" of "except for ten years in Oslo"."""
         return any(
-            self._words[i].lower in ("except", "apart", "besides") for i in self._upward(index)
+            self._words[i].lower in ("except", "apart", "besides")
+            for i in self._sentence.upward(index)
         )
 
     def _is_origin(self, way: Word) -> bool:
@@ -95,14 +94,14 @@ class Match(PersonMatch):
         It may belong to what the verb is done to, but to no other noun: nobody who "is our contact
         at the desk", or "asked Bosch in Ulm", is at the desk or in Ulm.
         """
-        above = [i for i in self._upward(way) if i != place]
+        above = [i for i in self._sentence.upward(way) if i != place]
         verb = next((i for i in above if self._words[i].is_verb), None)
         if self._query.light_verb != "be" or self._query.subject is None:
             verbs = set(self.verbs())
-            verbs |= {self._verb_of(i) for i in verbs if not self._words[i].is_verb}
+            verbs |= set(map(self._sentence.governing_verb, verbs))
             company = any(self._words[i].lemma == "with" for i in above if i != way)
             return not verbs or verb is None or (bool({verb, *above} & verbs) and not company)
-        own = self._at.get(self._query.subject.text, set())
+        own = self._own
         if verb is None or not own:
             return not own or bool(own & set(above))
         between = {i for i in above[: above.index(verb)] if self._words[i].is_noun}
@@ -111,10 +110,6 @@ class Match(PersonMatch):
             acts |= {self._words[verb].head} & own  # "the tin I put in the larder"
         lies = self._words[verb].lemma in WORDS["lying"] and self.is_told(verb)
         return lies and bool(acts) and between <= self.patients(verb) & own
-
-    def _verb_of(self, noun: int) -> int:
-        """Return the verb that governs a noun; the noun itself if there is none."""
-        return next((i for i in self._upward(noun) if self._words[i].is_verb), noun)
 
     def _is_place(self, noun: int) -> bool:
         """Return False for a bare noun that names no place: "holiday" of "is on holiday"."""
@@ -144,7 +139,7 @@ class Match(PersonMatch):
         """Return True if a verb states a purpose: "we use Helm to deploy"."""
         word = self._words[verb]
         told = verb < word.head and self._words[word.head].tag == "VB"
-        purpose = any(self._words[i].tag == "TO" for i in self._sentence.children(verb, "aux"))
+        purpose = self._sentence.is_infinitive(verb)
         if word.dep == "advcl" and purpose and told:
             return True
         return word.dep in ("xcomp", "advcl") and self._words[word.head].lemma == "use"
@@ -164,14 +159,14 @@ class Match(PersonMatch):
         placed = way.lemma == "by" and bool(self._sentence.children(index, "det"))
         company = WORDS["company"] | CATEGORIES["relative"] | CATEGORIES["sibling"]
         person = word.label == "PERSON" or word.lemma in company or is_given_name(word.text)
-        return word.is_noun and not placed and not person and word.label not in TIMES
+        return word.is_noun and not placed and not person and not word.is_time
 
     def has_time(self) -> bool:
         """Return True if the sentence names a time, or tells what was done when it was said."""
         if self._has_occasion() or (self._query.past and self._is_news()):
             return True
         return bool(self._named()) or any(
-            word.label in TIMES
+            word.is_time
             or word.text.casefold() in WORDS["recurring"]
             or _CLOCK.fullmatch(word.text)
             or self._is_hour(word)
@@ -198,10 +193,8 @@ class Match(PersonMatch):
 
     def _is_state(self, verb: int) -> bool:
         """Return True if a form of "be" gives an event its time: "dinner is at eight"."""
-        subject = self._query.subject
-        own = self._at.get(subject.text, set()) if subject else set()
         is_so = self._query.light_verb == "be" and self._words[verb].lemma == "be"
-        return is_so and bool(self.agents(verb) & own)
+        return is_so and bool(self.agents(verb) & self._own)
 
     def _has_occasion(self) -> bool:
         """Return True if an occasion gives the time: "when Ella was born", "before work"."""
@@ -282,10 +275,9 @@ class Match(PersonMatch):
 
     def has_event(self) -> bool:
         """Return True if the sentence tells an event, by its main verb or by the subject's verb."""
-        subject = self._query.subject
-        own = None if subject is None else self._at[subject.text]
+        anybody = self._query.subject is None
         return any(
-            self.is_past(root) and (own is None or self.agents(root) & own)
+            self.is_past(root) and (anybody or self.agents(root) & self._own)
             for root in self._sentence.roots()
         )
 
@@ -293,7 +285,7 @@ class Match(PersonMatch):
         """Return True for the past of an event verb ("launched", "has hired"), not of a state."""
         word = self._words[verb]
         helpers = [self._words[i] for i in self._sentence.children(verb, "aux", "auxpass")]
-        if self._sentence.children(verb, "neg") or word.lemma in WORDS["states"]:
+        if self._sentence.is_denied(verb) or word.lemma in WORDS["states"]:
             return False
         if word.tag == "VBD":
             return not helpers
@@ -326,9 +318,7 @@ class Match(PersonMatch):
 
     def ends(self) -> bool:
         """Return True if the sentence says that an unnamed state has ended ("no longer")."""
-        subject = self._query.subject
-        own = self._at.get(subject.text, set()) if subject else set()
-        named = any(self._sentence.children(i, "compound", "amod", "poss") for i in own)
+        named = any(self._sentence.children(i, "compound", "amod", "poss") for i in self._own)
         return not named and any(map(self._no_longer, self.verbs()))
 
     def is_former(self) -> bool:
@@ -355,12 +345,6 @@ class Match(PersonMatch):
             for i, word in enumerate(self._words)
         )
 
-    def is_role(self) -> bool:
-        """Return True if the sentence has the role that the question asks about: "as a nurse"."""
-        heads = (self._words[i].head for i in self.matched() if self._words[i].dep == "pobj")
-        asked = self._query.asked is Asked.WHETHER
-        return asked and any(self._words[head].lemma == "as" for head in heads)
-
     def has_number(self) -> bool:
         """Return True if the counted noun has a number of its own, if only "about" so many."""
         return self._number() is not None
@@ -370,7 +354,7 @@ class Match(PersonMatch):
         index = self._number()
         if index is None or self._is_about(index):
             return None
-        clause = next((i for i in self._upward(index) if self._words[i].is_verb), index)
+        clause = self._sentence.governing_verb(index)
         return self._words[index].text if self._is_plain(clause, ()) else None
 
     def _number(self) -> int | None:
@@ -424,35 +408,19 @@ class Match(PersonMatch):
             return any(is_measured(self._sentence, i) for i in named)
         if measure == "long":
             return has_length(self._sentence)
-        labels = (*TIMES, "CARDINAL") if measure == "often" else ("QUANTITY",)
-        return any(word.label in labels for word in self._words)
+        if measure == "often":
+            return any(word.is_time or word.label == "CARDINAL" for word in self._words)
+        return any(word.label == "QUANTITY" for word in self._words)
 
     def has_amount(self) -> bool:
         """Return True if the sentence names an amount, not only one of a part: "120 of the sum"."""
         asked = {i for i in self.matched() if self._words[self._words[i].head].lemma == "of"}
         parts = {self._part_of(i) for i in asked}
         return any(
-            w.label in _AMOUNTS or w.tag == "CD"
+            w.is_amount or w.tag == "CD"
             for i, w in enumerate(self._words)
-            if w.label not in TIMES and i not in parts
+            if not w.is_time and i not in parts
         )
-
-    def has_job(self) -> bool:
-        """Return True if the sentence names an occupation: "works as a ...", "is a ..."."""
-        own = set().union(*self._at.values())
-        for index, word in enumerate(self._words):
-            if not self.agents(index) & own:
-                continue
-            if word.lemma == "be" and any(
-                self._sentence.children(i, "det") and self._words[i].is_noun
-                for i in self._sentence.children(index, "attr")
-            ):
-                return True
-            if word.lemma in ("work", "serve") and any(
-                self._words[i].lemma == "as" for i in self._sentence.children(index, "prep")
-            ):
-                return True
-        return False
 
     def has_thing(self) -> bool:
         """Return True if the sentence names a thing of the kind asked for, not in the question."""
@@ -472,7 +440,7 @@ class Match(PersonMatch):
         has = self._query.light_verb == "have" and self._has_one(kind, others)
         if has or self._is_ours() or self.of_kind():
             return True
-        if self._query.light_verb == "do":
+        if self._query.light_verb == "do" or self._query.general_noun in WORDS["jobs"]:
             return self._has_role()
         if self._query.general_noun:
             return self._is_of_sort(others)
@@ -512,8 +480,7 @@ class Match(PersonMatch):
 
     def _has_role(self) -> bool:
         """Return True if the sentence gives the subject's occupation: "is a nurse"."""
-        subject = self._query.subject
-        own = self._at[subject.text] if subject else set()
+        own = set[int]().union(*self._at.values())
         return any(
             self.agents(i) & own and self.is_told(i) and describes(self._sentence, i)
             for i, word in enumerate(self._words)
@@ -522,8 +489,7 @@ class Match(PersonMatch):
 
     def _has_one(self, kind: str, others: Set[int]) -> bool:
         """Return True if the subject has a thing; for a kind of thing, a distinguished one."""
-        subject = self._query.subject
-        own = self._at[subject.text] if subject else set()
+        own = self._own
         apart = ("compound", "amod", "nmod", "nummod", "appos", "acl")
         return any(
             not any(self._words[i].lower == "no" for i in self._sentence.children(thing, "det"))
@@ -538,7 +504,7 @@ class Match(PersonMatch):
             if word.lemma in WORDS["having"] and self.agents(verb) & own and self.is_told(verb)
             if self._query.past or self.tense(verb) != "past" or word.lemma not in WORDS["states"]
             for thing in others & set(self._sentence.children(verb, "dobj"))
-            if self._words[thing].label not in TIMES
+            if not self._words[thing].is_time
         )
 
     def _is_of_sort(self, others: set[int]) -> bool:
@@ -559,14 +525,14 @@ class Match(PersonMatch):
 
     def _is_of(self, noun: int) -> bool:
         """Return True if a noun is connected in the parse tree to a term of the question."""
-        own = set(self._sentence.subtree(noun)) | set(self._upward(noun))
+        own = set(self._sentence.subtree(noun)) | set(self._sentence.upward(noun))
         things = (self._at[t.text] for t in self._query.terms if not (t.is_self or t.is_name))
         return all(not places or own & places for places in things)
 
     def _is_valued(self, others: set[int], asked: Set[int] = frozenset()) -> bool:
         """Return True if the thing is given a value: "the code is 7731", "code: 7731"."""
         own = {i for term in self._query.terms for i in self._at[term.text]} | asked
-        if self._is_noted(own, others) or self._is_put(own, others):
+        if self._is_put(own, others):
             return True
         for index, word in enumerate(self._words):
             if word.lemma in ("be", "read", "equal"):
@@ -587,20 +553,6 @@ class Match(PersonMatch):
                     return True
         return any(self._identifies(i) for i in others)
 
-    def _is_noted(self, own: Set[int], others: Set[int]) -> bool:
-        """Return True for a note "door code: 7731"; not "Reminder: Kai lost the door code".
-
-        An order is no value: "cake: deliver it at noon".
-        """
-        for colon, word in enumerate(self._words):
-            if word.text == ":" and own and max(own) < colon and max(others, default=0) > colon:
-                if self._words[colon + 1].tag == "VB":
-                    return False
-                begins = [i for i in range(colon) if self._words[i].text == ":"]
-                before = self._words[begins[-1] + 1 if begins else 0 : colon]
-                return not any(each.tag[:2] in ("VB", "MD") for each in before)
-        return False
-
     def _is_put(self, own: set[int], others: set[int]) -> bool:
         """Return True if something is put on the thing: "put soap on the list"."""
         for on, way in enumerate(self._words):
@@ -614,13 +566,12 @@ class Match(PersonMatch):
 
     def _is_on_one(self, kind: str) -> bool:
         """Return True for "is on the Team plan", asked which plan somebody is on."""
-        subject, way = self._query.subject, self._query.preposition
-        own = self._at[subject.text] if subject else set()
+        way = self._query.preposition
         return bool(kind and way) and any(
             stems(kind) & set(lexemes(self._words[thing].lemma))
             and self._sentence.children(thing, "compound", "amod", "nmod", "nummod", "poss")
             for verb, word in enumerate(self._words)
-            if word.lemma == "be" and self.agents(verb) & own and self.is_told(verb)
+            if word.lemma == "be" and self.agents(verb) & self._own and self.is_told(verb)
             for on in self._sentence.children(verb, "prep")
             if are_interchangeable(way, self._words[on].lemma)
             for thing in self._sentence.children(on, "pobj")
@@ -638,7 +589,7 @@ class Match(PersonMatch):
                 if self._words[child].dep not in apart:
                     reach |= set(self._sentence.subtree(child))
             reach -= agents
-        return {i for i in others & reach if self._words[i].label not in TIMES}
+        return {i for i in others & reach if not self._words[i].is_time}
 
 
 def _is_of_other_kind(name: str, kind: str) -> bool:
@@ -660,7 +611,6 @@ _HAS: Mapping[Asked, Callable[[Match], bool]] = {
     Asked.SAID: lambda match: True,
     Asked.AMOUNT: Match.has_amount,
     Asked.NAME: Match.has_name,
-    Asked.JOB: Match.has_job,
     Asked.WHAT: Match.has_thing,
     Asked.EVENTS: Match.has_event,
     Asked.WHETHER: lambda match: True,

@@ -24,7 +24,6 @@ _PERSON_NOUNS = frozenset(table("changes")["people"]["persons"].split()).union(
     table("changes")["roles"]["words"].split(), TITLES - {"general", "major", "coach"}
 )
 _OF_MEN, _OF_WOMEN = word_sets("questions")["of_men"], word_sets("questions")["of_women"]
-_TIMES = ("DATE", "TIME")
 _NO_PARTS = ("PRP", "PRP$", "DT", "IN", "CC", "TO", "MD", "WP", "WRB")
 
 
@@ -136,6 +135,6 @@ def _without_initials(told: frozenset[str], name: frozenset[str]) -> frozenset[s
 
 def _is_part(word: Word) -> bool:
     """Return True for a word of a name, which may be tagged as an adjective or verb."""
-    if word.label in _TIMES or not word.text[:1].isupper():
+    if word.is_time or not word.text[:1].isupper():
         return False
     return word.is_proper or (word.index > 0 and word.tag not in _NO_PARTS and word.text.istitle())

@@ -8,7 +8,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.reflect.answers.named import is_person, is_person_noun, titles_of
 from hindsight_integrations.reflect.answers.questions import SELF, WORDS, Asked, Term
 from hindsight_integrations.reflect.answers.roles import are_interchangeable
-from hindsight_integrations.reflect.answers.stated import THIRD, TIMES, same_thing
+from hindsight_integrations.reflect.answers.stated import THIRD, same_thing
 from hindsight_integrations.reflect.answers.values import describes, is_described
 from hindsight_integrations.reflect.answers.verdicts import VerdictMatch
 
@@ -37,7 +37,7 @@ class PersonMatch(VerdictMatch):
             return True  # "Mr Sato", whom a tagger may take for a place
         located = self._words[word.head].lemma in ("in", "at", "from", "near")
         named = word.is_proper or self._is_entity(index)
-        return named and not located and word.label not in (*TIMES, "LOC", "LANGUAGE")
+        return named and not located and not (word.is_time or word.label in ("LOC", "LANGUAGE"))
 
     def has_person(self) -> bool:
         """Return True if the sentence names the person asked for, as agent, object or predicate."""
@@ -64,12 +64,9 @@ class PersonMatch(VerdictMatch):
             return False
         own = {i for term in query.terms if not term.is_name for i in self._at.get(term.text, ())}
         return self._has_post(own) or any(
-            word.lemma in WORDS["appointing"]
-            and self.is_told(verb)
-            and not self._sentence.children(verb, "neg")
-            and bool(own.intersection(self._sentence.children(verb, "oprd", "attr", "xcomp")))
+            own.intersection(self._sentence.children(verb, "oprd", "attr", "xcomp"))
             and any(map(self._is_person, self.patients(verb) - own))
-            for verb, word in enumerate(self._words)
+            for verb in self._asserted(WORDS["appointing"])
         )
 
     def _has_post(self, role: set[int]) -> bool:
@@ -77,11 +74,8 @@ class PersonMatch(VerdictMatch):
         return any(
             self._words[way].lemma == "as"
             and bool(role.intersection(self._sentence.children(way, "pobj")))
-            and self._words[verb].lemma in WORDS["taking_posts"]
-            and self.is_told(verb)
-            and not self._sentence.children(verb, "neg")
             and any(map(self._is_person, self.agents(verb)))
-            for verb in range(len(self._words))
+            for verb in self._asserted(WORDS["taking_posts"])
             for way in self._sentence.children(verb, "prep")
         )
 
@@ -130,9 +124,9 @@ class PersonMatch(VerdictMatch):
         return any(self._words[i].lower in ("a", "an") for i in dets) and (bracketed or not owned)
 
     def _same(self, name: int, noun: int) -> bool:
-        if name in same_thing(self._sentence, noun) - self._conjoined(noun):
+        if name in same_thing(self._sentence, noun):
             return True
-        if noun in same_thing(self._sentence, name) - self._conjoined(name):
+        if noun in same_thing(self._sentence, name):
             return True
         word = self._words[name]
         verb = word.head
@@ -160,16 +154,6 @@ class PersonMatch(VerdictMatch):
         verb = self._words[self._words[kind].head]
         said = self._words[kind].dep == "attr" and verb.lemma == "be"
         return kind == noun or (said and noun in self.agents(verb.index))
-
-    def _conjoined(self, noun: int) -> set[int]:
-        """Return other things in a coordination with a noun; no names in apposition."""
-        counted = self._sentence.children(noun, "nummod") and not self._words[noun].is_proper
-        return {
-            j
-            for i in self._sentence.children(noun, "conj")
-            if not (counted and self._words[i].is_proper)
-            for j in same_thing(self._sentence, i)
-        }
 
     def has_name(self) -> bool:
         """Return True if the sentence gives the name asked for."""
@@ -200,7 +184,7 @@ class PersonMatch(VerdictMatch):
         for verb, word in enumerate(self._words):
             if word.lemma != "be" or not self.is_told(verb) or self.tense(verb) != query.tense:
                 continue
-            denied = bool(self._sentence.children(verb, "neg"))
+            denied = self._sentence.is_denied(verb)
             parts = self._sentence.children(verb, "acomp", "prep")
             said = {j for i in parts for j in self._sentence.subtree(i)}
             whole = all(
@@ -217,11 +201,10 @@ class PersonMatch(VerdictMatch):
     def _has_companion(self) -> bool:
         """Return True if the sentence names a companion: "plays with Ole"."""
         query = self._query
-        own = self._at.get(query.subject.text, set()) if query.subject else set()
         verbs = self.verbs() or [
             i
             for i, word in enumerate(self._words)
-            if word.lemma == query.light_verb and self.agents(i) & own and self.is_told(i)
+            if word.lemma == query.light_verb and self.agents(i) & self._own and self.is_told(i)
         ]
         things = {i for verb in verbs for i in self._sentence.children(verb, "dobj", "dative")}
         if query.preposition in ("to", "for") and any(
@@ -232,7 +215,7 @@ class PersonMatch(VerdictMatch):
             return True
         return any(
             are_interchangeable(query.preposition, self._words[way].lemma)
-            and self._words[noun].label not in TIMES
+            and not self._words[noun].is_time
             and (query.preposition != "from" or self._words[noun].label not in ("GPE", "LOC"))
             and (
                 self._words[noun].is_proper
@@ -261,9 +244,8 @@ class PersonMatch(VerdictMatch):
             i for i, w in enumerate(self._words) if w.lemma in ("be", "have", "belong")
         ]
         for verb in map(int, clauses):
-            if thing not in self.agents(verb) | self.patients(verb) or not self.is_told(verb):
-                continue
-            if self._sentence.children(verb, "neg"):
+            acts = thing in self.agents(verb) | self.patients(verb)
+            if not acts or not self._is_asserted(verb):
                 continue
             told = set(self._sentence.subtree(verb))
             owners = set(self._sentence.children(thing, "poss"))

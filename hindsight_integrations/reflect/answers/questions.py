@@ -74,7 +74,6 @@ class Asked(StrEnum):
     AMOUNT = "how much"
     EXTENT = "how long"
     NAME = "name"
-    JOB = "job"
     EVENTS = "events"
     """Whatever happened, or somebody did, in a time that is named."""
     WHAT = "what"
@@ -87,7 +86,7 @@ class Asked(StrEnum):
 
 
 _SINGLE_VALUED = frozenset(
-    {Asked.WHERE, Asked.WHEN, Asked.HOW, Asked.EXTENT, Asked.AMOUNT, Asked.NUMBER, Asked.JOB}
+    {Asked.WHERE, Asked.WHEN, Asked.HOW, Asked.EXTENT, Asked.AMOUNT, Asked.NUMBER}
 )
 
 
@@ -273,16 +272,13 @@ class _Reader:
         lemmas = {word.lemma for word in self._words}
         if asked is Asked.WHAT and (lemmas & {"name", "call"}) and self._is_naming():
             asked = Asked.NAME
-        if asked is Asked.WHAT and self._is_job():
-            asked = Asked.JOB
         verb = None if self._verb is None else self._words[self._verb]
         is_about = "about" in lemmas and self._preposition() != "about"  # no "complain about"
         if asked is Asked.WHAT and verb and verb.lemma in WORDS["saying"] and is_about:
             asked = Asked.SAID
         light = self._light()
         is_naming = asked is Asked.NAME and verb is not None and verb.lemma in ("call", "name")
-        is_work_as = asked is Asked.JOB and self._preposition() == "as"  # "what does Ana work as"
-        has_content_verb = verb is not None and not light and not is_naming and not is_work_as
+        has_content_verb = verb is not None and not light and not is_naming
         terms = tuple(self._terms(asked))
         auxiliary = None if self._auxiliary is None else self._words[self._auxiliary]
         finite = auxiliary or verb
@@ -306,7 +302,7 @@ class _Reader:
             focus=" ".join(self._words[i].text.casefold() for i in self._focus),
             past=finite is not None and finite.tag == "VBD",
             future=bool(auxiliary and auxiliary.lemma in ("will", "would")),
-            light_verb="" if stays else light or ("be" if is_naming or is_work_as else ""),
+            light_verb="" if stays else light or ("be" if is_naming else ""),
             measure=self._words[self._opening + 1].lemma if asked is Asked.EXTENT else "",
             alternative="or" in lemmas,
             asks_ability=bool(auxiliary and auxiliary.lemma in ("can", "could")),
@@ -398,7 +394,6 @@ class _Reader:
             verbs = [i for i in verbs if self._words[i].tag in ("VBN", "VBG", "VBD")]
             if len(verbs) > 1 and verbs[0] == start and self._words[start].tag == "VBG":
                 verbs = verbs[1:]  # "is smoking allowed"
-            verbs = verbs or self._adjective_before_preposition()
         return verbs[0] if verbs else self._untagged_verb()
 
     def _is_subject_of_do(self, index: int) -> bool:
@@ -466,11 +461,6 @@ class _Reader:
         others = ("NN", "PR", "CD", *(() if noun else ("JJ",)))
         return word.is_proper or (mistaken and word.tag[:2] not in others)
 
-    def _adjective_before_preposition(self) -> list[int]:
-        """Return the adjective of a question such as "what is she allergic to"."""
-        ends = [i for i, word in enumerate(self._words) if word.tag in ("IN", "TO")]
-        return [i - 1 for i in ends[-1:] if self._words[i - 1].tag == "JJ"]
-
     def _focus_nouns(self) -> tuple[int, ...]:
         """Return the nouns after the question word: "trouble" of "what trouble with my ear"."""
         stop = self._auxiliary if self._auxiliary is not None else self._verb
@@ -490,15 +480,6 @@ class _Reader:
     def _is_naming(self) -> bool:
         last = [word.lemma for word in self._words if word.tag not in (".", ",")]
         return last[-1] in ("call", "name") or "name" in last[:5]
-
-    def _is_job(self) -> bool:
-        words = [word.lemma for word in self._words if word.tag != "."]
-        if words[-2:] in (["work", "as"], ["serve", "as"]):
-            return words[0] == "what"
-        return (
-            words[-1] in WORDS["jobs"]
-            and (words[0] == "what" and {"be", "do", "'s"} & set(words)) != set()
-        )
 
     def _subject(self, terms: Sequence[Term]) -> Term | None:
         """Return the head of the subject: the last noun after the auxiliary, and no preposition."""
@@ -566,7 +547,7 @@ class _Reader:
             elif self._is_content(index, asked):
                 named = self._is_name(index)
                 own = frozenset(lexemes(word.text)) if named else stems(word.text)
-                its = owner if word.is_noun and not self._is_part_of_general(index) else None
+                its = owner if word.is_noun else None
                 name = self._name(index) if named else frozenset[str]()
                 way, article = self._opening_of(index)
                 titles = titles_of(self._words, index) if named else frozenset[str]()
@@ -601,11 +582,6 @@ class _Reader:
         own = folded(self._words[index].text)
         return (whole_name(self._words, index) - others) | {own}
 
-    def _is_part_of_general(self, index: int) -> bool:
-        """Return True for a noun before the general one: "dentist" of "dentist appointment"."""
-        word = self._words[index]
-        return word.dep == "compound" and self._words[word.head].lemma in WORDS["general"]
-
     def _is_content(self, index: int, asked: Asked) -> bool:
         word = self._words[index]
         text = word.lemma
@@ -617,8 +593,6 @@ class _Reader:
         if folded(text) in TITLES and word.is_proper and titled:
             return False  # "Aunt Salma"
         if asked is Asked.NAME and text in ("name", "call"):
-            return False
-        if asked is Asked.JOB and text in WORDS["jobs"]:
             return False
         if word.tag in ("RB", "RBR", "UH", "EX", "MD", "TO") or text in _MEASURES:
             return False

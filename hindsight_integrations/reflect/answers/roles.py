@@ -6,6 +6,8 @@ does what to whom, what is whose), as a fact.
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
+
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table
 from hindsight_integrations.nlp.syntax import Word
@@ -15,7 +17,6 @@ from hindsight_integrations.reflect.answers.factual import (
     is_beside,
     is_modifier,
     is_rumoured,
-    is_supposed,
     is_told,
 )
 from hindsight_integrations.reflect.answers.named import is_person
@@ -28,7 +29,6 @@ from hindsight_integrations.reflect.answers.questions import (
 )
 from hindsight_integrations.reflect.answers.stated import (
     THIRD,
-    TIMES,
     is_guess,
     same_thing,
     speaker_of,
@@ -61,7 +61,6 @@ _LYING = ("in", "at", "to", "from", "for", "of")
 """Prepositions of the place where somebody lives or works, or did."""
 _CONTRASTS = frozenset({"while", "whereas", "though", "although", "because", "since"})
 _EVENTS = frozenset(stem for word in WORDS["events"] for stem in lexemes(word))
-_AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
 _OF_ANY = frozenset({Asked.WHETHER, Asked.SAID, Asked.EVENTS})
 """Questions to which what is not so may be quoted, without a yes."""
 _PLACING = frozenset({"in", "at", "on", "inside", "near"})
@@ -100,8 +99,6 @@ class RoleMatch(TermMatch):
             if not found and not self._is_speaker(term):
                 return False
             self._at[term.text] = found
-        if is_supposed(self._sentence, set().union(*self._at.values()), set(self.verbs())):
-            return False
         told = bool(self._query.verb) or all(map(self._is_told_of, self._at.values()))
         return told and self._roles_fit() and self._is_of_its_time() and self._is_of_subject()
 
@@ -114,13 +111,20 @@ class RoleMatch(TermMatch):
         planned = query.future or (query.asked is Asked.WHEN and not query.past)
         return is_told(self._sentence, index, planned, query.past)
 
+    def _is_asserted(self, verb: int) -> bool:
+        """Return True if a verb states a fact and is not denied."""
+        return self.is_told(verb) and not self._sentence.is_denied(verb)
+
+    def _asserted(self, lemmas: Container[str]) -> Iterator[int]:
+        """Yield the verbs with these lemmas that state a fact and are not denied."""
+        for index, word in enumerate(self._words):
+            if word.lemma in lemmas and self._is_asserted(index):
+                yield index
+
     def _is_told_of(self, places: set[int]) -> bool:
         """Return True if one of the words, if any, is in a clause that states a fact."""
-        verbs = [
-            next((i for i in self._upward(place) if self._words[i].is_verb), None)
-            for place in places
-        ]
-        return not verbs or any(verb is None or self.is_told(verb) for verb in verbs)
+        verbs = set(map(self._sentence.governing_verb, places))
+        return not verbs or any(not self._words[i].is_verb or self.is_told(i) for i in verbs)
 
     def matched(self) -> set[int]:
         """Return the indexes of the words that match the question."""
@@ -157,7 +161,7 @@ class RoleMatch(TermMatch):
         either = self._query.asked is Asked.WHETHER or self._query.is_negated
         if not either or not self._query.verb & _LIKING:
             return False
-        denied = word.lemma in WORDS["bearing"] and bool(self._sentence.children(verb, "neg"))
+        denied = word.lemma in WORDS["bearing"] and self._sentence.is_denied(verb)
         return word.is_verb and (denied or word.lemma in WORDS["disliking"])
 
     def _receivers(self) -> set[int]:
@@ -170,8 +174,8 @@ class RoleMatch(TermMatch):
             return set()
         asked = self._query.verb or frozenset(lexemes(self._query.light_verb))
         found: set[int] = set()
-        for index, word in enumerate(self._words):
-            gets = _CONVERSE.get(word.lemma, frozenset())
+        for index in self._asserted(_CONVERSE):
+            gets = _CONVERSE[self._words[index].lemma]
             if not (asked & gets or (has and "have" in gets)):
                 continue
             things = {
@@ -181,7 +185,7 @@ class RoleMatch(TermMatch):
                 t.is_self or any(self.is_direct(i, index, t) for i in self._at[t.text] & things)
                 for t in self._query.terms
             )
-            if not whole or self._sentence.children(index, "neg") or not self.is_told(index):
+            if not whole:
                 continue
             ways = self._sentence.children(index, "prep", "dative")
             tos = [i for i in ways if self._words[i].lemma == "to"]
@@ -215,7 +219,7 @@ class RoleMatch(TermMatch):
 
     def _path(self, place: int, verb: int) -> list[Word]:
         """Return the words above a place in the parse tree, below the verb if it is one of them."""
-        above = [i for i in self._upward(place) if i != place]
+        above = [i for i in self._sentence.upward(place) if i != place]
         return [self._words[i] for i in (above[: above.index(verb)] if verb in above else ())]
 
     def is_direct(self, place: int, verb: int, term: Term) -> bool:
@@ -279,7 +283,7 @@ class RoleMatch(TermMatch):
         """Return True if a verb is denied or has ended: "no longer plays", "stopped playing"."""
         word, above = self._words[verb], self._words[self._words[verb].head]
         heads = (verb, word.head) if word.dep == "acomp" else (verb,)
-        denied = any(self._sentence.children(head, "neg") for head in heads)
+        denied = any(map(self._sentence.is_denied, heads))
         if self._query.is_negated and self.is_disliking(verb):
             return not denied or word.lemma in WORDS["bearing"]
         if denied:
@@ -323,17 +327,6 @@ class RoleMatch(TermMatch):
             and not self._sentence.children(verb, "dobj")
         )
 
-    def _is_demanded(self, verb: int) -> bool:
-        """Return True if a verb is only requested: "fix" of "asked Ben to fix it"."""
-        word = self._words[verb]
-        above = self._words[word.head]
-        another = self._sentence.children(verb, "nsubj") or self._sentence.children(
-            word.head, "dobj"
-        )
-        infinitive = any(self._words[i].tag == "TO" for i in self._sentence.children(verb, "aux"))
-        asked = word.dep in ("xcomp", "ccomp") and above.is_verb
-        return asked and infinitive and bool(another) and above.lemma not in WORDS["arranging"]
-
     def _roles_fit(self) -> bool:
         query = self._query
         if not query.verb:
@@ -356,7 +349,7 @@ class RoleMatch(TermMatch):
         return any(
             self._is_our_kind(noun, kind)
             for i, word in enumerate(self._words)
-            if word.lemma == "be" and not self._sentence.children(i, "neg")
+            if word.lemma == "be" and not self._sentence.is_denied(i)
             for noun in self._sentence.children(i, "nsubj")
         )
 
@@ -374,10 +367,10 @@ class RoleMatch(TermMatch):
             return False
         return bool(self._query.verb & _EVENTS) and any(
             word.lemma == "be"
-            and bool(self.agents(i) & self._at.get(subject.text, set()))
-            and not self._sentence.children(i, "neg")
+            and bool(self.agents(i) & self._own)
+            and not self._sentence.is_denied(i)
             and any(
-                self._words[time].label in TIMES
+                self._words[time].is_time
                 for on in self._sentence.children(i, "prep")
                 for time in self._sentence.children(on, "pobj")
             )
@@ -395,14 +388,14 @@ class RoleMatch(TermMatch):
         if self._is_denied_here():
             if asked is not Asked.WHETHER or not exact or subject is None:
                 return asked is Asked.WHETHER or self._query.is_negated
-            own = self._at.get(subject.text, set())  # not the "him" of "his wife cannot lift him"
-            return any(self.agents(i) & own for i in range(len(self._words)))
+            # not the "him" of "his wife cannot lift him"
+            return any(self.agents(i) & self._own for i in range(len(self._words)))
         if self._query.is_negated:
             return False
         if self._receivers() or self._holders() or self.of_kind() or self._takers():
             return True
         if exact and subject is not None:
-            own = self._at.get(subject.text, set())
+            own = self._own
             is_so = (i for i, w in enumerate(self._words) if w.lemma == "be" or self._turns(i))
             return any(
                 (self.agents(i) | self._existing(i)) & own and self._says_of(i, own) for i in is_so
@@ -410,16 +403,12 @@ class RoleMatch(TermMatch):
         if asked is Asked.WHETHER and self._query.light_verb != "have":
             return False
         if self._query.light_verb == "have" and subject is not None:
-            own = self._at.get(subject.text, set())
+            own = self._own
             return any(
                 self.agents(i) & own and self.is_told(i)
                 for i, word in enumerate(self._words)
                 if word.lemma in WORDS["having"] | {"need", "include", "contain"}
-            ) or any(
-                (self._words[i].dep == "acomp" and self.agents(i) & own)
-                or (self._words[i].dep == "poss" and i in own and self._is_dated(i))
-                for i in self.matched()
-            )
+            ) or any(self._words[i].dep == "acomp" and self.agents(i) & own for i in self.matched())
         return True
 
     def _existing(self, verb: int) -> set[int]:
@@ -443,7 +432,7 @@ class RoleMatch(TermMatch):
     def _is_of_subject(self) -> bool:
         """Return False if the terms of a yes-or-no question are in another person's clause."""
         query = self._query
-        own = self._at.get(query.subject.text, set()) if query.subject else set()
+        own = self._own
         if query.asked is not Asked.WHETHER or not own:
             return True
         asked = [self._at[term.text] for term in query.terms if term is not query.subject]
@@ -471,11 +460,6 @@ class RoleMatch(TermMatch):
                 of_others |= {index, index + 1}
         return of_others
 
-    def _is_dated(self, owner: int) -> bool:
-        """Return True if the owner's thing is only moved in time: "Otto's lessons have moved"."""
-        verb = self._words[self._words[owner].head].head
-        return self._words[verb].lemma in WORDS["moving"] | {"be"}
-
     def _is_denied_here(self) -> bool:
         """Return True if a negation is at or above a matching word."""
         denied = {word.head for word in self._words if word.dep == "neg" or word.lemma == "no"}
@@ -486,7 +470,7 @@ class RoleMatch(TermMatch):
 
     def _within_clause(self, index: int) -> list[int]:
         """Return a word and those above it; of "it is so, and I can't go" up to the first "is"."""
-        above = self._upward(index)
+        above = self._sentence.upward(index)
         if self._query.asked in (Asked.WHO, Asked.NAME) and self._sentence.children(index, "appos"):
             return above[:1]  # "our landlord, Mr Prior, is not here"
         ends = (
@@ -511,10 +495,8 @@ class RoleMatch(TermMatch):
         if self._query.asked is not Asked.WHO or self._query.subject is not None:
             return set()
         found: set[int] = set()
-        for index, word in enumerate(self._words):
-            over = any(self._words[i].text == "over" for i in self._sentence.children(index, "prt"))
-            denied = bool(self._sentence.children(index, "neg"))
-            if word.lemma == "take" and over and not denied and self.is_told(index):
+        for index in self._asserted({"take"}):
+            if any(self._words[i].text == "over" for i in self._sentence.children(index, "prt")):
                 found |= self._agents_on_all(index)
         return found
 
@@ -537,8 +519,6 @@ class RoleMatch(TermMatch):
 
     def _verb_fits(self, verb: int) -> bool:
         query, word = self._query, self._words[verb]
-        if query.asked not in (Asked.WHEN, Asked.WHY) and self._is_demanded(verb):
-            return False
         if not self.is_told(verb):
             return False
         if not self._is_of_its_clause(verb):
@@ -554,7 +534,7 @@ class RoleMatch(TermMatch):
             objects = {i for term in query.terms for i in self._at[term.text]}
             agent = query.asked in (Asked.WHO, Asked.WHAT)
             return not agent or not objects & self._asked_for(verb)
-        own = self._at.get(query.subject.text, set())
+        own = self._own
         if not own:
             return query.subject.is_self
         if query.passive:
@@ -609,7 +589,7 @@ class RoleMatch(TermMatch):
                 if not is_guess(self._sentence, told) and all(
                     places & told for places in self._at.values()
                 ):
-                    return not self._sentence.children(index, "neg")
+                    return not self._sentence.is_denied(index)
         spoken = not teller.is_self and is_part_of(teller, speaker_of(self._statement.memory))
         return spoken and all(self._at.values())
 
@@ -623,15 +603,11 @@ class RoleMatch(TermMatch):
         verbs = query.verb & _RELATIONS or query.light_verb == "have"
         if query.asked is not Asked.WHAT or kind not in KINDS or query.subject is None or not verbs:
             return set()
-        own = self._at.get(query.subject.text, set())
+        own = self._own
         found: set[int] = set()
         for index, word in enumerate(self._words):
             changes = word.lemma in WORDS["changing"]
-            if not (changes or stems(word.lemma) & _RELATIONS) or self._sentence.children(
-                index, "neg"
-            ):
-                continue
-            if not self.is_told(index):
+            if not (changes or stems(word.lemma) & _RELATIONS) or not self._is_asserted(index):
                 continue
             done = changes or word.tag == "VBN" or query.passive
             if not own & (self.agents(index) | (self.patients(index) if done else set())):
@@ -668,7 +644,7 @@ class RoleMatch(TermMatch):
             for on in ways
             if self._words[on].lemma == "for"
             for i in self._sentence.children(on, "pobj")
-            if self._words[i].label not in (*TIMES, *_AMOUNTS)
+            if not (self._words[i].is_time or self._words[i].is_amount)
             and self._words[i].lemma not in WORDS["purposes"]
             and (self._words[i].is_proper or self._sentence.children(i, "det", "poss"))
         }

@@ -26,7 +26,6 @@ _GENDERED = {
     "woman": frozenset("she her hers herself".split()),
 }
 _PLURAL = frozenset("they them their theirs both".split())
-TIMES = ("DATE", "TIME")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def is_guess(sentence: Sentence, without: Container[int] = ()) -> bool:
     return any(
         word.text.casefold() in WORDS["unstated"] or word.lemma in WORDS["unstated"]
         for i, word in enumerate(sentence.words)
-        if word.label not in TIMES and word.text != "May" and i not in without
+        if not word.is_time and word.text != "May" and i not in without
         if not _is_inability(sentence, i)
     ) or any(_is_hearsay(sentence, i) for i in range(len(sentence.words)) if i not in without)
 
@@ -114,7 +113,7 @@ def _is_hearsay(sentence: Sentence, index: int) -> bool:
 def _is_inability(sentence: Sentence, index: int) -> bool:
     """Return True for an inability: "could not stand the noise", not "could not have heard it"."""
     word = sentence.words[index]
-    if word.text.casefold() != "could" or not sentence.children(word.head, "neg"):
+    if word.text.casefold() != "could" or not sentence.is_denied(word.head):
         return False
     verb = sentence.words[word.head]
     return verb.lemma != "be" and len(sentence.children(word.head, "aux")) == 1
@@ -154,7 +153,7 @@ def people_beside(sentence: Sentence, names: Container[str]) -> set[str]:
     return {
         gender_in([folded(word.text), word.lemma])
         for i, word in enumerate(sentence.words)
-        if folded(word.text) not in names and word.label not in TIMES  # "April"
+        if folded(word.text) not in names and not word.is_time  # "April"
         if is_person(word) or is_another(sentence, i, names)
     }
 

@@ -55,6 +55,12 @@ class TermMatch:
         self._query = query
         self._at: dict[str, set[int]] = {}
 
+    @property
+    def _own(self) -> set[int]:
+        """Positions of the question's subject; empty if it has none."""
+        subject = self._query.subject
+        return self._at.get(subject.text, set()) if subject is not None else set()
+
     def _positions(self, term: Term) -> set[int]:
         if term.is_self:
             of_all = term.text.casefold() in PLURAL_SELF
@@ -128,12 +134,7 @@ class TermMatch:
             for i in range(max(found, default=pronoun) + 1, pronoun)
         ):
             return False
-        return not any(not self._is_of_full_name(i, found, term) for i in others)
-
-    def _is_of_full_name(self, index: int, found: set[int], term: Term) -> bool:
-        """Return True for another word of a matched full name: "Brandt" beside "Anna"."""
-        beside = {index - 1, index + 1} & found
-        return bool(beside) and folded(self._words[index].text) in term.name
+        return next(others, None) is None
 
     def _is_asker(self, word: Word, of_all: bool = False) -> bool:
         """Return True for a first-person pronoun of the asker; of all, for anybody's "we"."""
@@ -285,11 +286,3 @@ class TermMatch:
     def _is_arranged(self, verb: int) -> bool:
         """Return True for a verb under an arrangement: "run" of "set the backups to run"."""
         return self._words[self._words[verb].head].lemma in WORDS["arranging"] - {"use"}
-
-    def _upward(self, index: int) -> list[int]:
-        """Return a word and those above it in the parse tree, up to the root."""
-        found: list[int] = []
-        while index not in found:
-            found.append(index)
-            index = self._words[index].head
-        return found

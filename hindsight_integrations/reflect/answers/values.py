@@ -56,7 +56,7 @@ def has_length(sentence: Sentence) -> bool:
     """Return True if a sentence gives a duration: "two days", "half an hour", "until May"."""
     return any(
         (word.lemma in _WORDS["units"] and _is_counted(sentence, i) and not _is_ago(sentence, i))
-        or (word.label in _TIMES and sentence.words[word.head].lower in _UNTIL)
+        or (word.is_time and sentence.words[word.head].lower in _UNTIL)
         for i, word in enumerate(sentence.words)
     )
 
@@ -64,7 +64,7 @@ def has_length(sentence: Sentence) -> bool:
 def is_measured(sentence: Sentence, measure: int) -> bool:
     """Return True if a measure has a quantity: "two days long", not "too long on Monday"."""
     return any(
-        sentence.words[i].label in (*_TIMES, *_AMOUNTS) or sentence.words[i].tag == "CD"
+        (sentence.words[i].is_time or sentence.words[i].is_amount) or sentence.words[i].tag == "CD"
         for i in sentence.subtree(measure)
         if i != measure
     )
@@ -76,14 +76,16 @@ def is_of_sort(word: Word, sort: str) -> bool:
         return is_person(word)
     if sort == "number":
         digits = sum(character.isdigit() for character in word.text)
-        return digits >= _FEWEST_DIGITS and word.label not in (*_TIMES, "MONEY", "QUANTITY")
+        return digits >= _FEWEST_DIGITS and not (
+            word.is_time or word.label in ("MONEY", "QUANTITY")
+        )
     return word.label in _KINDS.get(sort, ())
 
 
 def describes(sentence: Sentence, verb: int) -> bool:
     """Return True if a verb describes its subject: "is a nurse", "works as a nurse"."""
     word = sentence.words[verb]
-    if sentence.children(verb, "neg"):
+    if sentence.is_denied(verb):
         return False
     if word.lemma == "be":
         return any(_is_role(sentence, i) for i in sentence.children(verb, "attr"))
@@ -93,7 +95,7 @@ def describes(sentence: Sentence, verb: int) -> bool:
     if word.lemma == "work":
         return any(sentence.words[i].lemma in ("for", "at", "with") for i in ways)
     return word.lemma in _WORDS["posts"] and any(
-        sentence.words[i].is_noun and sentence.words[i].label not in _TIMES
+        sentence.words[i].is_noun and not sentence.words[i].is_time
         for i in sentence.children(verb, "dobj", "prt", "prep")
     )
 
@@ -126,7 +128,7 @@ def _is_beside(sentence: Sentence, name: int, noun: int) -> bool:
 def _is_role(sentence: Sentence, noun: int) -> bool:
     word = sentence.words[noun]
     denied = any(sentence.words[i].lemma == "no" for i in sentence.children(noun, "det"))
-    return word.is_noun and word.label not in (*_TIMES, *_AMOUNTS) and not denied
+    return word.is_noun and not (word.is_time or word.is_amount) and not denied
 
 
 def _is_counted(sentence: Sentence, noun: int) -> bool:

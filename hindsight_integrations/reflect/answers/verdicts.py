@@ -23,7 +23,6 @@ from hindsight_integrations.reflect.answers.named import (
 )
 from hindsight_integrations.reflect.answers.questions import WORDS, Term
 from hindsight_integrations.reflect.answers.roles import LIVING
-from hindsight_integrations.reflect.answers.stated import TIMES
 from hindsight_integrations.reflect.attribution import reported
 from hindsight_integrations.reflect.ending_hints import kind_nouns, may_have_ended
 
@@ -97,7 +96,7 @@ class VerdictMatch(CauseMatch):
     def is_pending(self) -> bool:
         """Return True if what is asked about was not done so far: "has not paid yet"."""
         return any(
-            self._sentence.children(verb, "neg")
+            self._sentence.is_denied(verb)
             and any(
                 self._words[i].lower in ("yet", "still")
                 for i in self._sentence.children(verb, "advmod")
@@ -116,7 +115,7 @@ class VerdictMatch(CauseMatch):
         cue = may_have_ended(self._words)
         if cue is None or self._is_with_another(told) or not self._is_end_of(cue, told):
             return False
-        verb = next((i for i in self._upward(cue) if self._words[i].is_verb), cue)
+        verb = self._sentence.governing_verb(cue)
         near = self._near(verb) | self._near(cue)
         people = {i for i in near if self._is_somebody(i)}
         asked = {
@@ -170,7 +169,7 @@ class VerdictMatch(CauseMatch):
         does = self._words[cue + 1 : cue + 2]
         if does and does[0].tag == "VBG" and known.isdisjoint(lexemes(does[0].text)):
             return False
-        verb = next((i for i in self._upward(cue) if self._words[i].is_verb), cue)
+        verb = self._sentence.governing_verb(cue)
         if word.lemma in _HINTS["denying"] and self._words[verb].lemma not in _HINTS["light"]:
             things = {i for i in self._near(verb) if self._is_thing(self._words[i])}
             named = any(known & set(lexemes(self._words[i].text)) for i in things)
@@ -223,8 +222,8 @@ class VerdictMatch(CauseMatch):
 
     def _shifts(self, way: int) -> bool:
         """Return True for the "from" of "switched from" and "was put off from X to Y"."""
-        verb = next((i for i in self._upward(way) if self._words[i].is_verb), None)
-        if verb is None or not self.is_told(verb):
+        verb = self._sentence.governing_verb(way)
+        if not self._words[verb].is_verb or not self.is_told(verb):
             return False
         to = any(word.lower in ("to", "into") for word in self._words[way + 1 : way + 6])
         past = self._words[verb].tag in ("VBD", "VBN")
@@ -284,7 +283,7 @@ class VerdictMatch(CauseMatch):
 
     def _is_restored(self, verb: int, own: Set[int]) -> bool:
         """Return True for "was repaired", "has reopened"."""
-        done = self._words[verb].tag in ("VBD", "VBN") and not self._sentence.children(verb, "neg")
+        done = self._words[verb].tag in ("VBD", "VBN") and not self._sentence.is_denied(verb)
         of_it = (self.agents(verb) | self.patients(verb)) & own
         return self._words[verb].lemma in _HINTS["restoring"] and done and bool(of_it)
 
@@ -306,7 +305,7 @@ class VerdictMatch(CauseMatch):
         known = self._query.all_stems.union(lexemes(told.text))
         return any(
             word.is_proper
-            and word.label not in TIMES
+            and not word.is_time
             and word.dep == "pobj"
             and self._words[word.head].lemma in ("with", "at", "in", "for")
             and known.isdisjoint(lexemes(word.text))
@@ -331,7 +330,7 @@ class VerdictMatch(CauseMatch):
         return is_person(word) or word.tag in ("PRP", "PRP$") or is_person_noun(word)
 
     def _is_thing(self, word: Word) -> bool:
-        return word.is_noun and not is_person(word) and word.label not in TIMES
+        return word.is_noun and not is_person(word) and not word.is_time
 
     # Tense
 
@@ -351,7 +350,7 @@ class VerdictMatch(CauseMatch):
 
         A verb without a tense of its own has that of the one that it depends on: "was able to".
         """
-        for index in self._upward(verb):
+        for index in self._sentence.upward(verb):
             word = self._words[index]
             helpers = [self._words[i] for i in self._sentence.children(index, "aux", "auxpass")]
             for helper in helpers:
@@ -421,7 +420,7 @@ class VerdictMatch(CauseMatch):
         adjunct = word.dep in ("prep", "npadvmod", "advmod", "advcl", "pcomp")
         if not adjunct or self._is_spoken_of(index):
             return False
-        if any(self._words[i].label in TIMES for i in self._sentence.subtree(index)):
+        if any(self._words[i].is_time for i in self._sentence.subtree(index)):
             return denied or (tense == "present" and not self._is_of_now(index))
         if denied:
             return True
@@ -467,25 +466,24 @@ class VerdictMatch(CauseMatch):
             return False
         if word.dep == "poss" and word.tag == "PRP$":
             return False
-        if word.lower in WORDS["whole"] or word.label in TIMES:
+        if word.lower in WORDS["whole"] or word.is_time:
             return False
-        times = any(self._words[i].label in TIMES for i in self._sentence.subtree(index))
+        times = any(self._words[i].is_time for i in self._sentence.subtree(index))
         loose = word.dep == "prep" and (times or word.lemma in ("with", "to", "by", "as"))
         return not loose and not self._is_spoken_of(index)
 
     def _is_arranged_for(self, verb: int) -> bool:
         """Return True for an arranged future that may be over when asked: "is moving in May"."""
         helpers = (self._words[i].tag for i in self._sentence.children(verb, "aux"))
-        times = (self._words[i].label in TIMES for i in self._sentence.subtree(verb))
+        times = (self._words[i].is_time for i in self._sentence.subtree(verb))
         plan = self._words[verb].tag == "VBG" and self._words[verb].lemma in WORDS["coming"]
         return plan and not {"VBZ", "VBP"}.isdisjoint(helpers) and any(times)
 
     def _is_quit(self, verb: int) -> bool:
         """Return True for an activity that somebody gave up: "quit smoking"."""
-        word, subject = self._words[verb], self._query.subject
-        own = self._at.get(subject.text, set()) if subject else set()
+        word = self._words[verb]
         quits = self._words[word.head].lemma in ("quit", "stop")
-        return quits and word.dep in ("xcomp", "dobj") and bool(self.agents(word.head) & own)
+        return quits and word.dep in ("xcomp", "dobj") and bool(self.agents(word.head) & self._own)
 
     def _is_plain(self, verb: int, retractions: Sequence[int]) -> bool:
         """Return True if the main clause has this verb and no limits."""
@@ -534,7 +532,7 @@ def _is_part(word: Word, sentence: Sentence) -> bool:
 def _states(sentence: Sentence, verb: int) -> list[int]:
     """Return the words of where or how something is: "in hospital", "home", "stable"."""
     nouns = [sentence.words[i] for i in sentence.children(verb, "attr")]
-    if sentence.children(verb, "neg") or not all(map(_tells_where, nouns)):
+    if sentence.is_denied(verb) or not all(map(_tells_where, nouns)):
         return []
     below = (*sentence.children(verb, "acomp"), *_places(sentence, verb))
     return [j for i in below for j in sentence.subtree(i)]

@@ -104,21 +104,29 @@ class CertaintyReader(PhraseReader):
     @property
     def is_passing(self) -> bool:
         """True for a state that holds for a limited time only."""
-        if self.comes_back:
-            return True
-        for word in self.sentence.words:
-            if word.lower in _WORDS["temporary"]:
-                return True
-            if self.is_no_span(word):
-                continue
-            if word.lower in ("this", "these", "tonight", "tomorrow", "next") and (
-                (word.lower[0] == "t" and word.lower[1:] in ("onight", "omorrow"))
-                or self.sentence.head(word).lemma in _WORDS["time_words"]
-            ):
-                return True
-            if word.lower in _WORDS["spans"] and any(
-                below.lemma in _WORDS["time_words"] or below.lower in _WORDS["time_words"]
-                for below in self.sentence.children(word, "pobj", "advmod", "pcomp")
-            ):
-                return True
-        return False
+        return self.is_limited_in_time or any(map(self._is_of_today, self.sentence.words))
+
+    @property
+    def is_limited_in_time(self) -> bool:
+        """True for a span ("for two weeks"), a return, or a word such as "temporarily"."""
+        return self.comes_back or any(
+            word.lower in _WORDS["temporary"]
+            or (word.lower in _WORDS["spans"] and not self.is_no_span(word) and self._spans(word))
+            for word in self.sentence.words
+        )
+
+    def _spans(self, word: Word) -> bool:
+        """Return True for a preposition of a time."""
+        return any(
+            below.lemma in _WORDS["time_words"] or below.lower in _WORDS["time_words"]
+            for below in self.sentence.children(word, "pobj", "advmod", "pcomp")
+        )
+
+    def _is_of_today(self, word: Word) -> bool:
+        """Return True for a time around now: "tonight", "this week"."""
+        if self.is_no_span(word):
+            return False
+        near = self.sentence.head(word).lemma in _WORDS["time_words"]
+        return word.lower in ("tonight", "tomorrow") or (
+            word.lower in ("this", "these", "next") and near
+        )

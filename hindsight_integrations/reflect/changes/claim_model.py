@@ -117,7 +117,6 @@ class ChangeClaim:
         about: key of the thing whose value changes, if it is not the subject.
         terms: lexemes that an earlier sentence must have too.
         relocates: somebody moves house.
-        relation: family of verbs of which the earlier statement has to be; None if any may.
     """
 
     subject: str
@@ -128,7 +127,6 @@ class ChangeClaim:
     about: str | None = None
     terms: frozenset[str] = frozenset()
     relocates: bool = False
-    relation: str | None = None
 
     def begun(self) -> StateClaim | None:
         """Return the state that holds after the change, which a later one may change."""

@@ -23,6 +23,7 @@ from hindsight_integrations.reflect.changes.certainty import (
 from hindsight_integrations.reflect.changes.claim_model import (
     ChangeClaim,
     Claims,
+    ClauseState,
     StateClaim,
     Value,
     family,
@@ -34,7 +35,6 @@ from hindsight_integrations.reflect.changes.claim_model import (
 from hindsight_integrations.reflect.changes.clause_frames import frames
 from hindsight_integrations.reflect.changes.clause_splitting import is_past, plain_clauses
 from hindsight_integrations.reflect.changes.endings import EndingReader
-from hindsight_integrations.reflect.changes.form_lines import form_claims, form_line, unlabelled
 from hindsight_integrations.reflect.changes.phrases import (
     SUBJECTS,
     is_alike,
@@ -50,6 +50,8 @@ _SLOTS = frozenset(_TABLE["single"]["slots"].split())
 _POSTS = frozenset(lexemes(_TABLE["posts"]))
 
 _WORD = re.compile(r"(?:[^\W\d_]|['’-])*")
+_ENTRY = re.compile(r"^([A-Z][\w ]{1,40}):\s+(\S.*?)[.\s]*$")
+_ARROW = re.compile(r"\s*(?:->|=>|→|⇒)\s*")
 _PARTS = re.compile(r";\s+")
 _CHAT = re.compile(_TABLE["chat"]["marks"], re.VERBOSE | re.IGNORECASE)
 _NOT_PLAIN = (
@@ -86,10 +88,10 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
         speaker: who says it, which is whom "I" means.
     """
     bare = bare_sentence(text)
-    line = form_line(bare)
+    line = _form_line(bare)
     if line is not None and not has_clause(parse(line[1])):
-        return form_claims(*line, speaker)
-    parts = _PARTS.split(_CHAT.sub("", unlabelled(line) if line else bare))
+        return _form_claims(*line, speaker)
+    parts = _PARTS.split(_CHAT.sub("", _unlabelled(line) if line else bare))
     read = [_Reader(parse(part), names, speaker) for part in parts]
     sure = not is_unsure(bare) and all(reader.is_sure for reader in read)
     claims = [one for reader in read for one in _by_clause(reader, sure=sure)]
@@ -111,7 +113,7 @@ def _by_clause(reader: _Reader, *, sure: bool) -> Iterator[Claims]:
     for whole in [parse(texts[0]), *beside] if len(texts) > 1 else [reader.sentence]:
         read = _Reader(whole, reader.names, reader.speaker)
         cues = EndingReader(whole, reader.names, reader.speaker)
-        if read.adds or read.is_passing or cues.adds or cues.is_passing:
+        if read.adds or read.is_passing or cues.is_passing:
             return
     for text in texts:
         clause = _Reader(parse(text), reader.names, reader.speaker)
@@ -165,7 +167,7 @@ class _Reader(CertaintyReader):
         with_subject = any(self._subject_word(verb) for verb in verbs)
         is_clause = sure and with_subject
         cues = EndingReader(self.sentence, self.names, self.speaker)
-        endings = cues.endings() if sure and not cues.adds and not cues.is_passing else ()
+        endings = cues.endings() if sure and not (cues.adds or cues.is_passing) else ()
         is_plain = is_clause and not endings and self._is_plain()
         follow_up_claims = cues.follow_up_claims() if sure and not adds else ()
         current = () if passing or adds or not sure else cues.current(follow_up_claims)
@@ -309,8 +311,6 @@ class _Reader(CertaintyReader):
         if (values and not named) or self.is_limited(verb):
             return  # "no longer runs in the morning" may run at another time
         if "obj" in named and len(named) > 1:
-            if state_claim.verb != "be" and self._add_opposed(verb, state_claim, named[1:]):
-                return
             if state_claim.verb != "be":
                 return  # "no longer buys bread at X" may buy it elsewhere, or something else there
             whole = f"{values['obj'].text} {named[1]} {values[named[1]].text}"
@@ -322,19 +322,6 @@ class _Reader(CertaintyReader):
             before = next((value for value in values.values() if is_time(value)), before)
         terms = terms or frozenset(lexemes(verb.text))
         self.change_claims.append(ChangeClaim(key, state_claim.verb, before, after, terms=terms))
-
-    def _add_opposed(self, verb: Word, state_claim: StateClaim, slots: Sequence[str]) -> bool:
-        """Add the change of "no longer buys from X but from Y"; return True if there is one."""
-        after = self._opposed(verb)
-        if after is None or len(slots) > 1 or state_claim.values[slots[0]].kind != after.kind:
-            return False
-        before = state_claim.values[slots[0]]
-        self.change_claims.append(
-            ChangeClaim(
-                state_claim.subject, state_claim.verb, before, after, terms=state_claim.terms
-            )
-        )
-        return True
 
     def _opposed(self, verb: Word) -> Value | None:
         """Return the new value Y of "no longer drinks X but Y"."""
@@ -541,66 +528,15 @@ class _Reader(CertaintyReader):
         after = values.get("for") or self._for_whom(verb)
         favour = self.sentence.text.casefold()
         if after is None and ("in favour of" in favour or "in favor of" in favour):
-            after = values.get("of") or self._favoured()
+            after = values.get("of")
         if after is not None and (after.kind == "thing" and not after.same_kind(before)):
             after = None
-        if after is None and (bound := self._bound_since(verb, before)) is not None:
-            self.change_claims.append(ChangeClaim(key, name, before, bound[0], relation=bound[1]))
-            return
-        after = after or self._since(verb, before)
         at = values.get("at")
         if name == "leave" and after is not None and at and at.text not in ("end", "start"):
             return  # "left Leeds at noon for Everton" is a journey
         if name in _WORDS["leaving"] and after is None and self._is_passing(verb, values):
             return
         self.change_claims.append(ChangeClaim(key, name, before, after))
-
-    def _since(self, verb: Word, before: Value) -> Value | None:
-        """Return the value Y that a second verb gives: "left X and joined Y"."""
-        after = None
-        for second in self.sentence.children(verb, "conj"):
-            now = any(word.lower == "now" for word in self.sentence.children(second, "advmod"))
-            if second.lemma in _WORDS["joining"]:
-                after = after or self._joined(second)
-            elif after is None and now:
-                values = self._values(second).values()
-                alike = (v for v in values if v.kind == "name" and v.same_kind(before))
-                after = next(alike, None)
-        return after
-
-    def _bound_since(self, verb: Word, before: Value) -> tuple[Value, str] | None:
-        """Return value and relation that a second verb gives: "left X and works at Y"."""
-        for second in self.sentence.children(verb, "conj"):
-            relation = self._relation_of(verb, second)
-            after = self._bound(second, relation) if relation else None
-            if relation and after is not None and after.terms != before.terms:
-                return after, relation
-        return None
-
-    def _relation_of(self, verb: Word, second: Word) -> str | None:
-        """Return the relation that a second verb gives: "left X and works at Y"."""
-        name = family(second.lemma, self._verb(second))
-        since = verb.tag in ("VBD", "VBN", "VBP") and second.tag in ("VBZ", "VBP")
-        own = self.sentence.children(second, *SUBJECTS, "neg", "aux")
-        return name if since and not own and name in _LASTING else None
-
-    def _bound(self, verb: Word, relation: str) -> Value | None:
-        """Return the single value of a relation: with whom, where or what."""
-        values = self._values(verb)
-        slots = {"residence": ("in", "at"), "study": ("obj", "at")}.get(relation, ("at", "for"))
-        return next((values[slot] for slot in slots if slot in values), None)
-
-    def _joined(self, verb: Word) -> Value | None:
-        """Return the group that somebody joins: "joined the Hawks", "signed for Ajax"."""
-        values = self._values(verb)
-        slots = ("obj",) if verb.lemma == "join" else ("for", "with")
-        found = next((values[s] for s in slots if s in values), None)
-        others = [v for v in values.values() if v != found and v.kind != "date"]
-        if found is None or found.kind != "name" or others:
-            return None
-        thing = self.sentence.child(verb, "dobj")
-        person = thing is not None and not self.sentence.child(thing, "det")
-        return None if person and not self._is_organisation(found) else found
 
     def _is_passing(self, verb: Word, values: Mapping[str, Value]) -> bool:
         """Return True if "left X" may mean a departure: "left X at five", "left X early"."""
@@ -619,15 +555,42 @@ class _Reader(CertaintyReader):
             )
         )
 
-    def _favoured(self) -> Value | None:
-        for word in self.sentence.words:
-            if word.lower in ("favour", "favor"):
-                for prep in self.sentence.children(word, "prep"):
-                    for value in self.sentence.children(prep, "pobj"):
-                        return self._value(value)
-        return None
-
 
 def _is_marriage(verb: Word, helpers: Sequence[Word]) -> bool:
     """Return True for a state with "got": "got married", "got divorced"."""
     return bool(groups_of(verb.lower)) and any(word.lemma == "get" for word in helpers)
+
+
+# Lines of a form, which claim something without a verb
+
+
+def _form_line(text: str) -> tuple[str, str] | None:
+    """Return the field and the value of a line "field: value"; None for others."""
+    entry = _ENTRY.match(text) or (_ENTRY.match(text.capitalize()) if _ARROW.search(text) else None)
+    return (entry[1], entry[2]) if entry else None
+
+
+def _form_claims(label: str, text: str, speaker: str | None) -> Claims:
+    """Return what a line of a form claims: "Deadline: 5 May", "Server: Debian 11 -> Debian 12"."""
+    subject = label.casefold()
+    values = [plain_value(part) for part in _ARROW.split(text) if part]
+    if len(values) != 2:
+        value = plain_value(text)
+        words, called = tuple(subject.split()), plain_value(label)
+        given = (("obj", value),)
+        state = ClauseState(
+            words, speaker, "be", given, frozenset(lexemes(f"{label} {text}")), called, False, True
+        )
+        return Claims((StateClaim(subject, "be", {"obj": value}),), clause_states=(state,))
+    before, after = values
+    return Claims(
+        (StateClaim(subject, "be", {"obj": after}),), (ChangeClaim(subject, None, before, after),)
+    )
+
+
+def _unlabelled(line: tuple[str, str]) -> str:
+    """Return a line without its label, which is the subject: "Docs site: switched to Y"."""
+    label, text = line
+    first = next(iter(parse(text).words), None)
+    told = first is not None and first.text.islower() and first.tag in ("VBD", "VBN")
+    return f"{label} {text}" if told else text

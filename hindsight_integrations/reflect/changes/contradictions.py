@@ -31,7 +31,6 @@ from hindsight_integrations.reflect.changes.ended_values import (
     one_thing,
     replacement_value,
 )
-from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.changes.other_language_changes import (
     other_language_change,
     tells_ending,
@@ -39,7 +38,7 @@ from hindsight_integrations.reflect.changes.other_language_changes import (
 from hindsight_integrations.reflect.changes.phrases import plain_value
 from hindsight_integrations.reflect.changes.subjects import is_another, is_person_noun
 from hindsight_integrations.reflect.changes.value_kinds import kinds, may_be_home
-from hindsight_integrations.reflect.topics import statements
+from hindsight_integrations.reflect.topics import DatedStatement, statements
 
 _WORDS = word_sets("changes")
 _ABOUT_ANY = "*"
@@ -60,12 +59,9 @@ _OF_THINGS = {
 _PEOPLE = frozenset(table("changes")["people"]["groups"].split()) | frozenset(
     table("changes")["roles"]["words"].split()
 )
-_PLACES = ("of", "at", "for", "with", "on", "in", "to", "from", "by")
-_AT = ("at", "with", "on")
 _SITES = ("in", "at", "on")
 _VISITING = frozenset(table("changes")["single"]["visiting"].split())
 _STAYS = frozenset(table("changes")["single"]["stays"].split())
-_MANY = frozenset({"use"})
 _SINGLE = frozenset(table("changes")["single"]["verbs"].split())
 _EXCEPT = re.compile(r"\b(?:only|except|apart from|unless|at least)\b", re.IGNORECASE)
 _NAMESAKE = re.compile(r"(?P<name>[A-Z]\w+) (?:from|in|of) (?:the )?(?P<of>\w+)")
@@ -353,7 +349,7 @@ def _before(
     if change_claim.slot is not None:
         return _superseded(change_claim, state_claim)
     if change_claim.verb in _WORDS["parting"] | _WORDS["selling"]:
-        return _parted(change_claim, state_claim)
+        return None  # `endings` reads whether it was theirs
     if change_claim.verb in _WORDS["dropping"]:
         return _dropped(change_claim, state_claim)
     if change_claim.verb is not None:
@@ -379,8 +375,6 @@ def _of_thing(
     """Return the old value of a moved thing: "moved the launch to May"."""
     own = frozenset(lexemes(thing.rpartition("/")[2]))
     values = dict(state_claim.values)
-    if _is_done_to(thing, state_claim):
-        return _equal(change_claim.before, values.values())
     if state_claim.subject != thing:
         slot = next((slot for slot, value in values.items() if value.terms == own), None)
         if slot is None or not same_speaker or "@" in thing:
@@ -408,14 +402,6 @@ def _may_replace(slot: str, value: Value, after: Value, state_claim: StateClaim)
     return stays and not kinds(value) | kinds(after)
 
 
-def _is_done_to(thing: str, state_claim: StateClaim) -> bool:
-    """Return True for a role of the subject: "the lead of X" and "X is led by Y"."""
-    does, of, whole = thing.partition(" of the ")
-    stems = lexemes(state_claim.verb)
-    same = len(stems) == 1 and any(stem.startswith(stems[0]) for stem in lexemes(does))
-    return bool(of) and state_claim.passive and state_claim.subject == whole and same
-
-
 def _superseded(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
     """Return the old value with the same verb and subject as "is now Y"."""
     after = change_claim.after
@@ -424,15 +410,8 @@ def _superseded(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | N
         return next(roles, None)
     if after is None or not change_claim.terms <= state_claim.terms:
         return None
-    if change_claim.verb == "be" != state_claim.verb:
-        return _elsewhere(change_claim, state_claim, after)
-    if change_claim.verb != state_claim.verb:
-        return None
-    if (
-        change_claim.slot == "obj"
-        and change_claim.verb in _MANY
-        and not _serves_the_same(change_claim, state_claim)
-    ):
+    beside = change_claim.slot == "obj" and change_claim.verb == "use"  # one may use several
+    if change_claim.verb != state_claim.verb or beside:
         return None
     slots = [change_claim.slot or "obj"]
     if after.kind in ("date", "time"):
@@ -443,85 +422,19 @@ def _superseded(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | N
     return next((value for value in found if value.same_kind(after)), None)
 
 
-def _elsewhere(change_claim: ChangeClaim, state_claim: StateClaim, after: Value) -> Value | None:
-    """Return the old place of a subject that "is now at Y", in other words."""
-    places = {s: v for s, v in state_claim.values.items() if s != "obj"}
-    if change_claim.slot == "in":
-        return next((value for value in places.values() if value.is_sibling(after)), None)
-    if change_claim.slot not in _AT or not _is_at(change_claim, state_claim):
-        return None
-    slots = (
-        ("at", "for", "with", "on", "in")
-        if _is_person(change_claim.subject)
-        else (change_claim.slot,)
-    )
-    found = (places[slot] for slot in slots if slot in places)
-    return next((value for value in found if value.kind == after.kind == "name"), None)
-
-
-def _is_at(change_claim: ChangeClaim, state_claim: StateClaim) -> bool:
-    """Return True if "is now at Y" gives a workplace, or the place of an event."""
-    if _is_person(change_claim.subject):
-        return state_claim.verb == "employment"
-    return state_claim.verb in _SINGLE or state_claim.passive
-
-
-def _serves_the_same(change_claim: ChangeClaim, state_claim: StateClaim) -> bool:
-    """Return True if "now uses Y" names a thing of the same kind or purpose as before.
-
-    Several things may be in use at a time.
-    """
-    before, after = state_claim.values.get("obj"), change_claim.after
-    if before is None or after is None:
-        return False
-    alike = bool(groups_of(before.text) & groups_of(after.text))
-    return alike or bool(change_claim.terms) or before.is_sibling(after)
-
-
 def _dropped(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
     """Return the value X of "dropped X (for Y)", if the subject uses it."""
-    if is_attitude(state_claim.verb) or change_claim.relation not in (None, state_claim.verb):
+    if is_attitude(state_claim.verb):
         return None
-    if change_claim.relation is not None:
-        return _equal(change_claim.before, state_claim.values.values())
     if change_claim.verb in _WORDS["leaving"]:
-        given = _bound(change_claim, state_claim) if change_claim.after is not None else None
-        if given is not None or (change_claim.after is not None and state_claim.verb in _VISITING):
-            return given
+        if change_claim.after is not None and state_claim.verb in _VISITING:
+            return None
         relations = _RELATIONS if change_claim.after is not None else _RELATIONS[1:]
         if state_claim.verb not in relations or (
             change_claim.before and change_claim.before.kind != "name"
         ):
             return _related_value(change_claim, state_claim, "parted_or_left")
     return _equal(change_claim.before, state_claim.values.values())
-
-
-def _bound(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
-    """Return the value X of "left X for Y", if it is a habit or relation, no appointment."""
-    values = state_claim.values
-    if any(v.kind in ("date", "time") and not v.text.endswith("s") for v in values.values()):
-        return None
-    before = _equal(change_claim.before, (values[slot] for slot in _PLACES if slot in values))
-    if before is None or change_claim.after is None or state_claim.verb not in _VISITING:
-        return before
-    return (
-        before
-        if kinds(before) & kinds(change_claim.after) or before.is_sibling(change_claim.after)
-        else None
-    )
-
-
-def _parted(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
-    """Return the value X of "broke up with X" or "sold X", if the subject has that relation."""
-    if change_claim.verb in _WORDS["selling"]:
-        return _related_value(change_claim, state_claim, "possession")
-    if change_claim.verb in _WORDS["separating"]:
-        return _related_value(change_claim, state_claim, "couple")
-    if change_claim.verb == "unsubscribe":
-        return _related_value(change_claim, state_claim, "subscription")
-    if state_claim.verb in _RELATIONS[1:]:
-        return _equal(change_claim.before, state_claim.values.values())
-    return _related_value(change_claim, state_claim, "parted_or_left")
 
 
 def _related_value(change_claim: ChangeClaim, state_claim: StateClaim, kind: str) -> Value | None:

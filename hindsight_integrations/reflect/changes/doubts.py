@@ -14,10 +14,10 @@ from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import parse
 from hindsight_integrations.reflect.changes.certainty import is_sure_and_lasting
 from hindsight_integrations.reflect.changes.claim_model import ValueChange
-from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.changes.phrases import plain_value
 from hindsight_integrations.reflect.changes.value_kinds import kinds
 from hindsight_integrations.reflect.retractions import retraction_after, retracts_itself
+from hindsight_integrations.reflect.topics import DatedStatement
 
 _LIMITS = table("changes")["limits"]
 _WORDS = word_sets("changes")
@@ -174,7 +174,7 @@ def _has_own_scope(older: DatedStatement, newer: str, value_change: ValueChange)
         below = sentence.subtree(thing)
         if frozenset(lexemes(thing.text)) <= known or thing.lemma in _WORDS["no_scope"]:
             continue
-        dated = any(word.label in ("DATE", "TIME") for word in below)
+        dated = any(word.is_time for word in below)
         led = sentence.child(thing, "det", "poss") is not None or thing.tag == "NNS"
         if way.lower in _WHILE or (led and not dated):
             return True

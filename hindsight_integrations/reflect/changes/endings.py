@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Sentence, Word
+from hindsight_integrations.reflect.changes.certainty import CertaintyReader
 from hindsight_integrations.reflect.changes.claim_model import (
     Ending,
     NounPhrase,
@@ -23,7 +24,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
     family,
     groups_of,
 )
-from hindsight_integrations.reflect.changes.phrases import SUBJECTS, PhraseReader, plain_value
+from hindsight_integrations.reflect.changes.phrases import SUBJECTS, plain_value
 
 Kind = Literal["end", "replacement", "shift", "renaming"]
 
@@ -46,8 +47,8 @@ _THIRD = frozenset({"he", "she", "it", "they"})
 _POSSESSIVE = frozenset({"his", "her", "its", "their"})
 _TO = frozenset({"to", "into", "->", "→"})
 _PASSED_OVER = frozenset({"finally", "just", "also", "recently", "then", "all", "both"})
-_TIMES = frozenset({"last", "next", "this", "ago", "yesterday", "today"})
 _BESIDE = _CHANGES["additive"] - {"again", "still", "yet", "either"}
+_TIMES = frozenset({"last", "next", "this", "ago", "yesterday", "today"})
 _CLOSE = _WORDS["reasons"] | {",", ";", ".", "!", "and", "but", ")", "-", "–", "—", ":"}
 _INSTEAD = (("instead", "of"), ("rather", "than"), (",", "not"))
 
@@ -63,7 +64,7 @@ class Ended(NamedTuple):
 
 
 @dataclass(slots=True)
-class EndingReader(PhraseReader):
+class EndingReader(CertaintyReader):
     """Reads what one parsed sentence says has ended."""
 
     def endings(self) -> list[Ending]:
@@ -110,26 +111,15 @@ class EndingReader(PhraseReader):
 
     @property
     def adds(self) -> bool:
-        """True for an additive word: "also", "as well"."""
+        """True for an additive word; "but I still eat fish" leaves an end as it is."""
         words = [word.lower for word in self.sentence.words if not self.is_degree(word)]
         return {"as", "well"} <= {*words} or not _BESIDE.isdisjoint(words)
 
     @property
     def is_passing(self) -> bool:
-        """True for a state of limited time, or a single occasion."""
+        """True for a limited time or a single occasion; what ended "this morning" has ended."""
         words = [word.lower for word in self.sentence.words]
-        spans = any(
-            word.lower in _CHANGES["spans"]
-            and not self.is_no_span(word)
-            and any(
-                below.lemma in _CHANGES["time_words"] and below.lower != "good"
-                for below in self.sentence.children(word, "pobj", "pcomp")
-            )
-            for word in self.sentence.words
-        )
-        opening = words[:1] == ["during"]  # "During the strike she switched to the bus."
-        temporary = bool(_CHANGES["temporary"].intersection(words))
-        return spans or opening or temporary or "once" in words or self.comes_back
+        return self.is_limited_in_time or "once" in words or words[:1] == ["during"]
 
     # What is told
 

@@ -445,7 +445,10 @@ class PhraseReader:
         if word.lower == "these" and span.lower == "days":
             return True
         before = self.sentence.words[word.index - 1] if word.index else word
-        if before.lower in ("of", "from", "since") or before.lemma in _WORDS["scheduling"]:
+        if (
+            before.lower in ("of", "from", "since", "starting")
+            or before.lemma in _WORDS["scheduling"]
+        ):
             return True
         verb = self.sentence.head(span)
         past = word.lower == "this" and verb.tag in ("VBD", "VBN")

@@ -14,8 +14,8 @@ from hindsight_integrations.nlp.data import table
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
 from hindsight_integrations.reflect.changes.claim_model import Value, ValueChange, is_time
-from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.changes.phrases import SUBJECTS, plain_value
+from hindsight_integrations.reflect.topics import DatedStatement
 
 _PEOPLE = {name: frozenset(words.split()) for name, words in table("changes")["people"].items()}
 _ROLES = frozenset(table("changes")["roles"]["words"].split())
