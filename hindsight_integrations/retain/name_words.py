@@ -245,8 +245,8 @@ def _is_in_capitals(text: str) -> bool:
 def _is_confirmed(word: Word, after: Word | None, kind: str | None) -> bool:
     """Return True if the rest of the sentence makes its first word (the beginning of) a name.
 
-    Another capital follows, or it is no common noun and does something: "Ferrybell won",
-    "Contoso's". Of a word that the dictionary has, the tagger and the entity model must agree.
+    Another capital follows, or the dictionary lacks it and it does something: "Ferrybell won",
+    "Contoso's".
     """
     goes_on = after is not None and not after.opens
     if not word.tag:
@@ -273,13 +273,19 @@ def _continues(word: Word) -> bool:
 
 
 def _is_agent(word: Word, after: Word | None, kind: str | None) -> bool:
-    """Return True for a first word that owns or does something, or that the model marks."""
+    """Return True for a first word that owns or does something, or that the model marks.
+
+    Of those that the dictionary has only one in capitals: in notes, a model marks "Garlic lifted"
+    and "Password had a space" like "Apple rejected it", which the bank knows if it matters.
+    """
+    if word.listed and not word.text.isupper():
+        return False
     verb = after.tag if after is not None else ""
     listed = verb == "MD" or (after is not None and after.listed)  # no dictionary has "could"
     acts = word.end > word.stem_end or (verb in FINITE_VERBS and listed)
-    if word.listed:
-        return kind is not None and acts and word.is_tagged_proper and not word.inflected
     named = kind is not None and word.is_tagged_proper
+    if word.listed:  # "NASA filed it"
+        return named and acts and not word.inflected
     return (acts or named) and not _PARTICLE.search(word.lower)
 
 

@@ -319,3 +319,27 @@ def test_a_stranger_with_a_title_does_not_part_a_surname_from_its_full_name(
     memory.retain("b", "Ranjit Sandhu gets each invoice twice.")
     (joined,) = memory.retain("b", "Told Mr Sandhu to print one at a time.").joined
     assert (joined.name, joined.entity) == ("Mr Sandhu", "Ranjit Sandhu")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Garlic lifted and drying in the shed.", set()),
+        ("Password had a space at the end.", set()),
+        ("Wheelchair delivered.", set()),
+        ("Broadband went down twice today.", set()),
+        ("Hetzner confirmed a fault.", {"Hetzner"}),
+        ("Rosie has a fever.", {"Rosie"}),
+    ],
+)
+def test_a_common_noun_that_begins_a_note_is_no_name(
+    memory: Hindsight, text: str, names: set[str]
+) -> None:
+    memory.retain("b", text)
+    assert {one.name for one in memory.entities.list("b").items} == names
+
+
+def test_a_common_noun_that_the_bank_knows_as_a_name_begins_a_note(memory: Hindsight) -> None:
+    memory.retain("b", "We host the docs with Garlic in Reading.")
+    (stored,) = memory.retain("b", "Garlic had an outage.").ids
+    assert memory.memories.get("b", stored).entities == ("Garlic",)
