@@ -1,8 +1,9 @@
 """Cluster memories that may support a common conclusion: pure functions.
 
-For rules, two memories are linked if they share a topic, or one changes what the other states: so
-the clusters do not depend on the order of consolidation. For a language model, similar memories
-that share a word are linked, and the model judges their relation.
+For rules, two memories are linked if they share a topic, or one changes what the other states, and
+a lasting fact of a person may stand alone: so the clusters do not depend on the order of
+consolidation. For a language model, similar memories that share a word are linked, and the model
+judges their relation.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from hindsight_integrations.models import Bank, Memory
 from hindsight_integrations.reflect.changes.contradictions import change, dated_statements, resumes
 from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.dependencies import Cluster
+from hindsight_integrations.reflect.person_facts import tells_fact, with_person_facts
 from hindsight_integrations.stores.base import Vector
 
 MOST_FOR_MODEL = 80
@@ -91,7 +93,14 @@ def clusters(
                 groups.join(conclusion.id, source.memory_id, limit=None)
     known_speakers = frozenset(memory.speaker for memory in memories.values() if memory.speaker)
     speakers = known_speakers | person_names
-    statements = {id: dated_statements(memory, speakers) for id, memory in memories.items()}
+    waiting_ids = frozenset(waiting)
+    statements = {
+        id: _statements(memory, speakers, bank, with_facts=threshold is None)
+        for id, memory in memories.items()
+    }
+    for id in sorted(waiting_ids & statements.keys()):
+        if any(map(tells_fact, statements[id])):
+            groups.add(id)
     pairs_by_cosine = sorted(
         ((cosine(vectors[a], vectors[b]), a, b) for a, b in _distinct(pairs)), reverse=True
     )
@@ -101,13 +110,20 @@ def clusters(
                 groups.join(a, b, limit=None)
         elif similar(statements[a], statements[b], cosine_similarity, threshold):
             groups.join(a, b, limit=MOST_FOR_MODEL)
-    waiting_ids = frozenset(waiting)
     results = [
         _cluster(bank, members, waiting_ids, memories, conclusions, vectors, speakers, ambiguous)
         for members in groups.all()
         if waiting_ids & set(members)
     ]
     return sorted(results, key=_start)
+
+
+def _statements(
+    memory: Memory, people: frozenset[str], bank: Bank, *, with_facts: bool
+) -> tuple[DatedStatement, ...]:
+    """Return the statements of a memory, on request with the facts that they tell of people."""
+    read = dated_statements(memory, people)
+    return with_person_facts(memory, read, people, bank.name) if with_facts else read
 
 
 def _start(cluster: Cluster) -> tuple[datetime, str]:

@@ -19,7 +19,7 @@ from hindsight_integrations.nlp.syntax import parse
 from hindsight_integrations.reflect.changes.claim_model import ValueChange
 from hindsight_integrations.reflect.changes.contradictions import change, split_at_changes
 from hindsight_integrations.reflect.changes.model import DatedStatement
-from hindsight_integrations.reflect.topics import LONGEST_QUOTE, Grade, Topic
+from hindsight_integrations.reflect.topics import LONGEST_QUOTE, THE_WRITER, Grade, Topic
 from hindsight_integrations.stores.base import Vector
 
 SHOWN = 3
@@ -94,14 +94,20 @@ def _text(
 def common_topic(statements: Sequence[DatedStatement]) -> Topic | None:
     """Return the topic of highest priority that all statements share, else None.
 
-    It has its most frequent spelling, with preference for one in lower case.
+    It has its most frequent spelling, with preference for one in lower case. One statement alone
+    is of the person's fact that it tells, if any.
     """
+    alone = len(statements) == 1
     shared = [
         [statement.statement.topics[key] for statement in statements]
         for key in statements[0].statement.topics
         if all(key in statement.statement.topics for statement in statements)
     ]
-    best = max(shared, key=lambda topics: priority(topics[0]), default=None)
+    best = max(
+        shared,
+        key=lambda topics: (alone and topics[0].grade is Grade.FACT, priority(topics[0])),
+        default=None,
+    )
     if best is None:
         return None
     return max(
@@ -205,6 +211,8 @@ def _with_owner(matter: str, speaker: str | None) -> tuple[str, bool]:
 
     "my thesis" becomes "Ana's thesis".
     """
+    if matter in (speaker, THE_WRITER):
+        return voice(matter), True
     possessive, _, thing = matter.partition(" ")
     writer = voice(speaker) if speaker else "the writer"
     if thing and possessive == "my":
@@ -263,6 +271,8 @@ def _matter(statements: Sequence[DatedStatement], shifts: Sequence[ValueChange])
     topic = common_topic(statements)
     if topic is None:
         return ""
+    if topic.grade is Grade.FACT:
+        return topic.surface
     holder, _, _ = topic.key.rpartition(">")
     name = _subject(holder, statements) if holder.startswith("@") else ""
     return " and ".join(filter(None, (name, _label(topic, statements))))
@@ -303,7 +313,10 @@ def _reasons(states: Sequence[Sequence[DatedStatement]], ambiguous: Set[str]) ->
     statements = [statement for state in states for statement in state]
     shifts = _changes_between_states(states, ambiguous)
     matter = _matter(statements, shifts)
-    if len(statements) == 1:
+    topic = common_topic(statements)
+    if len(statements) == 1 and topic is not None and topic.grade is Grade.FACT:
+        yield f"One memory states it of {topic.surface}, of {day(statements[0].at)}."
+    elif len(statements) == 1:
         yield f"One memory is left of it, of {day(statements[0].at)}."
     else:
         speakers = {statement.memory.speaker for statement in statements}

@@ -1,8 +1,9 @@
 """Observations without a language model: rules that propose none in doubt.
 
-Statements that change each other make an observation, and those that share a topic and were said
-on more than one occasion. Both depend on the statements alone, never on when they were read: so
-memories that are consolidated one by one, in any order, or all at once yield the same observations.
+Statements that change each other make an observation, those that share a topic and were said on
+more than one occasion, and a lasting fact of a person that is plainly told. All depend on the
+statements alone, never on when they were read: so memories that are consolidated one by one, in any
+order, or all at once yield the same observations.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from hindsight_integrations.reflect.changes.contradictions import (
 from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.dependencies import Cluster, Draft, Evidence, Proposals, Removal
 from hindsight_integrations.reflect.observation_text import compose, priority
+from hindsight_integrations.reflect.person_facts import with_person_facts
 from hindsight_integrations.reflect.topics import Grade, Statement, Topic, alternatives
 
 _CUES = table("reflection")["kinds"]
@@ -126,7 +128,7 @@ def _who_likes(quotes: Iterable[str]) -> set[str | None]:
 MOST_EVIDENCE = 24
 """Most memories cited by an observation: the first, and the latest ones."""
 
-MIN_MEMORIES = {Grade.NOUN: 3, Grade.OWN: 2, Grade.NAME: 2, Grade.PHRASE: 2}
+MIN_MEMORIES = {Grade.FACT: 1, Grade.NOUN: 3, Grade.OWN: 2, Grade.NAME: 2, Grade.PHRASE: 2}
 """Minimum memories of an observation, by the grade of its topic: a bare noun ("the boiler") may
 mean different things, so it needs more."""
 
@@ -153,7 +155,12 @@ class _ClusterObservations:
         self._statements = [
             statement
             for memory in cluster.memories
-            for statement in dated_statements(memory, cluster.speakers)
+            for statement in with_person_facts(
+                memory,
+                dated_statements(memory, cluster.speakers),
+                cluster.speakers,
+                cluster.bank.name,
+            )
         ]
         self._non_passages = [one for one in self._statements if not _is_passage(one.memory)]
 
@@ -276,10 +283,16 @@ class _ClusterObservations:
             if self._is_notable(key, group)
             and not any({statement.memory.id for statement in group} <= ids for ids in covered)
         ]
-        return [group for key, group in found if not _is_part_of_another(key, group, found)]
+        return [
+            group
+            for key, group in found
+            if not (_is_covered_fact(key, group, found) or _is_part_of_another(key, group, found))
+        ]
 
     def _is_notable(self, key: str, group: Sequence[DatedStatement]) -> bool:
         topics = [statement.statement.topics[key] for statement in group]
+        if topics[0].grade is Grade.FACT:
+            return self._is_new(group) and not self._has_ended(group)
         return (
             len(group) >= MIN_MEMORIES[topics[0].grade]
             and len(set(map(_occasion, group))) > 1
@@ -341,6 +354,20 @@ def _is_part_of_another(
     )
 
 
+def _is_covered_fact(
+    key: str, group: Sequence[DatedStatement], groups: Iterable[tuple[str, list[DatedStatement]]]
+) -> bool:
+    """Return True for a fact of a person if a group on a thing has all its memories as well."""
+    if group[0].statement.topics[key].grade is not Grade.FACT:
+        return False
+    ids = {one.memory.id for one in group}
+    return any(
+        ids <= {one.memory.id for one in other}
+        for named, other in groups
+        if other[0].statement.topics[named].grade is not Grade.FACT
+    )
+
+
 def _says_more_than_place(key: str, group: Sequence[DatedStatement]) -> bool:
     """Return False if statements have only a place in common: "lives in Hull", "met in Hull".
 
@@ -383,7 +410,14 @@ def _first_and_latest(evidence: Sequence[DatedStatement]) -> list[DatedStatement
 
 
 def _cites_only(observation: Memory, group: Sequence[DatedStatement]) -> bool:
-    """Return True if a stored observation cites only memories of the group."""
+    """Return True if a stored observation cites only memories of the group.
+
+    One memory may tell several facts, so of a group of one the quote has to agree as well.
+    """
+    if len(group) == 1 and not any(
+        source.quote and source.quote in group[0].text for source in observation.sources
+    ):
+        return False
     return {source.memory_id for source in observation.sources} <= {
         statement.memory.id for statement in group
     }

@@ -54,6 +54,8 @@ _DEFINITE = frozenset("the this that these those".split())
 _MINE = frozenset("my our".split())
 _PEOPLE = frozenset(table("changes")["people"]["persons"].split())
 _GIVING = frozenset("give hand lend show tell offer bring owe pay sell send teach pass".split())
+THE_WRITER = "the writer"
+"""Person whom "I" means in a note without a speaker."""
 _SPEAKERS = frozenset({"user", "assistant"})
 """Whom notes of an agent are about, as a name is: no topic."""
 
@@ -66,6 +68,8 @@ def alternatives(lines: str) -> str:
 class Grade(IntEnum):
     """Rank of a kind of topic: how specific it is."""
 
+    FACT = 0
+    """A lasting fact of a person, which one statement suffices for; see `person_facts`."""
     NOUN = 1
     """A noun alone, as in "the boiler": it needs more statements than the others."""
     OWN = 2
@@ -79,18 +83,20 @@ class Topic:
     """Subject of a sentence: `key` is equal for all its spellings, and names whose it is.
 
     `placed` is True for a thing that only tells where something is or happens, and for a name that
-    only tells where somebody else is or goes.
+    only tells where somebody else is or goes. Of a fact, `surface` is the person, and `value`
+    what is said.
     """
 
     key: str
     surface: str
     grade: Grade
     placed: bool = field(default=False, compare=False)
+    value: str = ""
 
     @property
     def terms(self) -> frozenset[str]:
         """Lexemes of the topic itself."""
-        return frozenset(lexemes(self.surface))
+        return frozenset(lexemes(self.value or self.surface))
 
 
 @dataclass(frozen=True, slots=True)

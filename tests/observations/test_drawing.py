@@ -91,9 +91,8 @@ def test_statements_of_one_matter_make_an_observation(memory: Hindsight) -> None
         ("Where is the booking site hosted?", "Who pays for the booking site?"),
         ("The harbour looks pretty today.", "Physics was my favourite class."),
         ("Alice loves React.", "Alice moved to Paris."),
-        ("Alice lives in Berlin.", "Bob lives in Madrid."),
     ],
-    ids=["courtesies", "questions", "strangers", "unlike values", "two people"],
+    ids=["courtesies", "questions", "strangers", "unlike values"],
 )
 def test_nothing_is_made_of_what_says_no_more_together(
     memory: Hindsight, texts: tuple[str, str]
@@ -101,6 +100,16 @@ def test_nothing_is_made_of_what_says_no_more_together(
     for day, text in enumerate(texts):
         say(memory, text, 30 * day, None)
     assert drawn(memory) == []
+
+
+def test_a_lasting_fact_of_a_person_is_told_by_one_statement(memory: Hindsight) -> None:
+    say(memory, "Alice lives in Berlin.", 0, None)
+    say(memory, "Bob lives in Madrid.", 30, None)
+    texts = {observation.text for observation in drawn(memory)}
+    assert texts == {
+        "On Alice: “Alice lives in Berlin.” (6 January 2025).",
+        "On Bob: “Bob lives in Madrid.” (5 February 2025).",
+    }
 
 
 def test_one_occasion_makes_no_observation(memory: Hindsight) -> None:

@@ -1,0 +1,118 @@
+"""Statements about a person: the sentences of a memory, with what each tells of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from hindsight_integrations.models import Memory
+from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
+from hindsight_integrations.nlp.syntax import parse
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.reflect.attribution import FollowUp, follow_up
+from hindsight_integrations.reflect.changes.certainty import bare_sentence
+from hindsight_integrations.reflect.changes.model import DatedStatement
+from hindsight_integrations.reflect.profile_reader import ProfileReader, Reading
+from hindsight_integrations.reflect.topics import Statement, statements
+
+_PRONOUN = re.compile(r"\A(She|He|Her|His)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class PersonStatement:
+    """A statement about the person: its sentence as stored, and its readings."""
+
+    dated: DatedStatement
+    quoted: str
+    readings: tuple[Reading, ...]
+
+
+class ReadStatement(NamedTuple):
+    """A statement of a text, the words to quote for it, and its readings about the person."""
+
+    statement: Statement
+    quoted: str
+    readings: tuple[Reading, ...]
+
+
+def person_statements(memory: Memory, names: Set[str]) -> Iterator[PersonStatement]:
+    """Yield the statements of a memory, each with its readings about the person.
+
+    Args:
+        memory: the memory.
+        names: normal forms of the person's names.
+    """
+    for read in read_statements(memory.text, memory.entities, memory.speaker, frozenset(names)):
+        yield PersonStatement(DatedStatement(memory, read.statement), read.quoted, read.readings)
+
+
+@lru_cache(maxsize=8192)
+def read_statements(
+    text: str,
+    entities: tuple[str, ...],
+    speaker: str | None,
+    names: frozenset[str],
+    *,
+    is_writer: bool = False,
+) -> tuple[ReadStatement, ...]:
+    """Return the statements of a text, each with its readings about a person.
+
+    A statement that the next sentence retracts has no readings; one that the next sentence explains
+    is quoted together with it.
+
+    Args:
+        text: of a memory.
+        entities: names in it.
+        speaker: who says it.
+        names: normal forms of the person's names.
+        is_writer: True if the person is whom "I" means in a text without a speaker.
+    """
+    entity_names = {entity_norm(name): entity_norm(name) for name in entities}
+    name_used = next((name for name in entities if entity_norm(name) in names), None)
+    keys = {f"@{name}" for name in names}
+    if speaker is not None and entity_norm(speaker) in names:
+        keys.add(f"i|{speaker}")
+    if speaker is None and is_writer:
+        keys.add("i|")
+    previous_reader: ProfileReader | None = None
+    end = 0
+    result: list[ReadStatement] = []
+    for statement in statements(text, entities, speaker):
+        quoted = statement.text
+        end = max(text.find(quoted, end), end) + len(quoted)
+        following = follow_up(parse(bare_sentence(quoted)), text[end:])
+        pronoun = _PRONOUN.match(quoted)
+        if (
+            pronoun
+            and name_used
+            and previous_reader is not None
+            and previous_reader.is_meant_by(pronoun[1])
+        ):
+            statement = _with_name_for_pronoun(statement, name_used, entities, speaker)
+        reader = ProfileReader(parse(bare_sentence(statement.text)), entity_names, speaker, keys)
+        previous_reader = reader
+        is_meant = statement.claims.is_clause and following is not FollowUp.TAKES_BACK
+        readings = tuple(reader.readings()) if is_meant else ()
+        if readings and following is FollowUp.EXPLAINS:
+            rest = text[end:]
+            lead = len(rest) - len(rest.lstrip())
+            stop = lead + next(iter(sentence_ends(rest.lstrip())), 0)
+            quoted = (text[end - len(quoted) : end] + rest[:stop]).strip()
+        result.append(ReadStatement(statement, quoted, readings))
+    return tuple(result)
+
+
+def _with_name_for_pronoun(
+    statement: Statement, name: str, entities: tuple[str, ...], speaker: str | None
+) -> Statement:
+    """Replace the "she", "he", "her" or "his" at the beginning of a statement by a name."""
+
+    def named(match: re.Match[str]) -> str:
+        return name if match[1] in ("She", "He") else f"{name}'s"
+
+    text = _PRONOUN.sub(named, statement.text, count=1)
+    read = statements(text, entities, speaker)
+    return read[0] if len(read) == 1 else statement
