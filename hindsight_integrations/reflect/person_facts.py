@@ -13,7 +13,11 @@ from hindsight_integrations.models import Memory
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.changes.doubts import is_of_past_year
 from hindsight_integrations.reflect.changes.model import DatedStatement
-from hindsight_integrations.reflect.person_statements import ReadStatement, read_statements
+from hindsight_integrations.reflect.person_statements import (
+    ReadStatement,
+    ambiguous_names,
+    read_statements,
+)
 from hindsight_integrations.reflect.profile_reader import ProfileSection, Reading
 from hindsight_integrations.reflect.topics import THE_WRITER, Grade, Topic
 from hindsight_integrations.retain.speakers import is_agent
@@ -56,9 +60,13 @@ def tells_fact(dated: DatedStatement) -> bool:
 
 
 def _persons(memory: Memory, people: Set[str]) -> Iterable[str]:
-    """Return the speaker and the people whom a memory names; "" for the writer of a note."""
-    speaker = memory.speaker or ""
-    return dict.fromkeys([speaker, *(name for name in memory.entities if name in people)])
+    """Return the speaker and the people whom a memory names; "" for the writer of a note.
+
+    Left out is whom it tells from a namesake: "the other Anna".
+    """
+    named = {name for name in memory.entities if name in people}
+    named -= ambiguous_names([memory], named)
+    return dict.fromkeys([memory.speaker or "", *sorted(named, key=memory.text.find)])
 
 
 def _fact(dated: DatedStatement, read: ReadStatement) -> Reading | None:

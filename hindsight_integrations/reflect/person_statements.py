@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,10 +15,15 @@ from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.attribution import FollowUp, follow_up
 from hindsight_integrations.reflect.changes.certainty import bare_sentence
 from hindsight_integrations.reflect.changes.model import DatedStatement
-from hindsight_integrations.reflect.profile_reader import ProfileReader, Reading
+from hindsight_integrations.reflect.profile_reader import RELATION, ProfileReader, Reading
 from hindsight_integrations.reflect.topics import Statement, statements
+from hindsight_integrations.retain.stated_names import find_name
 
 _PRONOUN = re.compile(r"\A(She|He|Her|His)\b")
+
+_CONTRACTED = re.compile(r"\A(She|He)['’]s(?= (?!\w*(?:ed|en|wn|ne|ot|ad)\b))")
+"""Matches "She's a nurse", not "She's been" or "She's got", which would become possessives."""
+_CLAUSE_PRONOUN = re.compile(r", (she|he) (?=\w)(?!['’])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +98,13 @@ def read_statements(
         ):
             statement = _with_name_for_pronoun(statement, name_used, entities, speaker)
         reader = ProfileReader(parse(bare_sentence(statement.text)), entity_names, speaker, keys)
+        if name_used and (clause := _clause_with_name(reader, name_used)):
+            reader = ProfileReader(parse(bare_sentence(clause)), entity_names, speaker, keys)
         previous_reader = reader
-        is_meant = statement.claims.is_clause and following is not FollowUp.TAKES_BACK
+        is_meant = following is not FollowUp.TAKES_BACK
         readings = tuple(reader.readings()) if is_meant else ()
+        if not statement.claims.is_clause:  # a parser may miss the verb of "my sister Ruth rang"
+            readings = tuple(reading for reading in readings if reading.slot == RELATION)
         if readings and following is FollowUp.EXPLAINS:
             rest = text[end:]
             lead = len(rest) - len(rest.lstrip())
@@ -103,6 +112,30 @@ def read_statements(
             quoted = (text[end - len(quoted) : end] + rest[:stop]).strip()
         result.append(ReadStatement(statement, quoted, readings))
     return tuple(result)
+
+
+def ambiguous_names(memories: Iterable[Memory], names: Set[str]) -> frozenset[str]:
+    """Return the names that a memory also gives to another person: "the other Anna"."""
+    patterns = {
+        name: re.compile(
+            rf"\b(?:other|another|second|young|younger|elder|older|second|junior|senior) "
+            rf"{re.escape(name)}\b",
+            re.IGNORECASE,
+        )
+        for name in names
+    }
+    texts = [memory.text for memory in memories]
+    return frozenset(name for name, pattern in patterns.items() if any(map(pattern.search, texts)))
+
+
+def _clause_with_name(reader: ProfileReader, name: str) -> str:
+    """Return the last clause of "Ask Farah, she lives in Lisbon", with the name; "" if unclear."""
+    text = reader.sentence.text
+    match = _CLAUSE_PRONOUN.search(text)
+    if match is None or find_name(text[: match.start()], name) < 0:
+        return ""
+    before = replace(reader, sentence=parse(f"{text[: match.start()]}."))
+    return f"{name} {text[match.end() :]}" if before.is_meant_by(match[1]) else ""
 
 
 def _with_name_for_pronoun(
@@ -113,6 +146,7 @@ def _with_name_for_pronoun(
     def named(match: re.Match[str]) -> str:
         return name if match[1] in ("She", "He") else f"{name}'s"
 
-    text = _PRONOUN.sub(named, statement.text, count=1)
+    text = _CONTRACTED.sub(r"\1 is", statement.text, count=1)
+    text = _PRONOUN.sub(named, text, count=1)
     read = statements(text, entities, speaker)
     return read[0] if len(read) == 1 else statement

@@ -27,7 +27,11 @@ from hindsight_integrations.reflect.changes.contradictions import (
     may_change,
 )
 from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
-from hindsight_integrations.reflect.person_statements import PersonStatement, person_statements
+from hindsight_integrations.reflect.person_statements import (
+    PersonStatement,
+    ambiguous_names,
+    person_statements,
+)
 from hindsight_integrations.reflect.profile_endings import has_moved, may_be_over
 from hindsight_integrations.reflect.profile_reader import ProfileSection, Reading
 from hindsight_integrations.reflect.retractions import (
@@ -231,7 +235,7 @@ def _lines(
 ) -> list[ProfileLine]:
     """Return the lines of a profile, by section and newest first."""
     trusted = [m for m in memories if m.is_trusted and not is_agent(m.speaker, agent, ())]
-    unambiguous = names - _ambiguous_names(trusted, names)
+    unambiguous = names - ambiguous_names(trusted, names)
     corrected = _corrected_messages(trusted)
     statements = [
         statement
@@ -369,20 +373,6 @@ def _has_moved(statement: PersonStatement, names: Set[str]) -> bool:
         and is_lasting_change(text, memory.speaker)
         and not is_of_past_year(text, statement.dated.at)
     )
-
-
-def _ambiguous_names(memories: Iterable[Memory], names: Set[str]) -> frozenset[str]:
-    """Return the names that a memory also gives to another person: "the other Anna"."""
-    patterns = {
-        name: re.compile(
-            rf"\b(?:other|another|second|young|younger|elder|older|second|junior|senior) "
-            rf"{re.escape(name)}\b",
-            re.IGNORECASE,
-        )
-        for name in names
-    }
-    texts = [memory.text for memory in memories]
-    return frozenset(name for name, pattern in patterns.items() if any(map(pattern.search, texts)))
 
 
 def _is_passed_on(statement: PersonStatement, later: Sequence[PersonStatement]) -> bool:

@@ -269,8 +269,10 @@ class _ClusterObservations:
         covered = [{statement.memory.id for statement in group} for group in change_groups]
         by_topic: dict[tuple[str | None, str], list[DatedStatement]] = {}
         for statement in self._non_passages:
-            if statement.statement.claims.is_plain:
-                for key in statement.statement.topics:
+            claims = statement.statement.claims
+            for key, topic in statement.statement.topics.items():
+                is_fact = topic.grade is Grade.FACT and not claims.may_change
+                if claims.is_plain or is_fact:
                     by_topic.setdefault((statement.memory.scope, key), []).append(statement)
         groups = (
             (key, _first_per_memory(same_referent))
