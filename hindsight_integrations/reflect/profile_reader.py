@@ -27,10 +27,10 @@ _WORDS = word_sets("profile")
 _CHANGES = word_sets("changes")
 _UNSTATED = word_sets("questions")["unstated"]
 _QUOTED = re.compile(r'["“”„«»]')
-_NAME = r"(?P<name>[^\W\d_][\w'’-]*[\w](?: [A-Z][\w'’-]*\w)?)"
+_NAME = r"(?P<name>[^\W\d_][\w'’-]{0,40}\w(?: [A-Z][\w'’-]{0,40}\w)?)"
 _RELATIVES = "|".join(sorted(_WORDS["relatives"], key=len, reverse=True))
 _RELATIVE_BEFORE = re.compile(
-    rf"\b(?:[Mm]y|[A-Z][\w-]*['’]s) (?:(?:big|little|older|younger|elder|twin|late) )?"
+    rf"\b(?:[Mm]y|[A-Z][\w-]{{0,40}}['’]s) (?:(?:big|little|older|younger|elder|twin|late) )?"
     rf"(?P<relation>{_RELATIVES}) (?=[A-Z]){_NAME}(?!['’]?\w)"
 )
 _RELATIVE_AFTER = re.compile(
@@ -38,7 +38,7 @@ _RELATIVE_AFTER = re.compile(
     rf"(?P<relation>{_RELATIVES}), (?!and\b|or\b)"
 )
 _IS_RELATIVE = re.compile(
-    rf"\A(?=[A-Z]){_NAME} is (?:my|our|[A-Z][\w-]*['’]s) "
+    rf"\A(?=[A-Z]){_NAME} is (?:my|our|[A-Z][\w-]{{0,40}}['’]s) "
     rf"(?:(?:big|little|older|younger|elder|twin) )?(?P<relation>{_RELATIVES})(?=[.,;!]|\Z)"
 )
 _COMMANDED = re.compile(
