@@ -131,6 +131,8 @@ _WORDS = word_sets("names")
 _MENS_TITLES = frozenset(map(entity_norm, _WORDS["mens_titles"]))
 _WOMENS_TITLES = frozenset(map(entity_norm, _WORDS["womens_titles"]))
 _TITLES = frozenset(map(entity_norm, _WORDS["honorifics"] | _WORDS["ranks"]))
+KIN_TITLES = frozenset(map(entity_norm, _WORDS["kin_titles"]))
+"""Titles that stand before a given name rather than a surname."""
 _SAME_TITLE: Mapping[str, str] = {
     entity_norm(other): title
     for title, others in table("names")["same_titles"].items()

@@ -7,7 +7,7 @@ bank's own agent, what a later statement changes or replaces, and matters long p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from heapq import nlargest
@@ -16,30 +16,30 @@ from itertools import groupby, pairwise, zip_longest
 from hindsight_integrations import display, validation
 from hindsight_integrations.models import Entity, Memory
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
-from hindsight_integrations.nlp.syntax import parse
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.normalization import entity_norm, text_fingerprint
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import conditions
-from hindsight_integrations.reflect.attribution import FollowUp, follow_up
 from hindsight_integrations.reflect.changes.certainty import bare_sentence
 from hindsight_integrations.reflect.changes.contradictions import (
     change,
-    dated_statements,
     ends,
     may_change,
 )
 from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
+from hindsight_integrations.reflect.person_statements import (
+    PersonStatement,
+    ambiguous_names,
+    person_statements,
+)
 from hindsight_integrations.reflect.profile_endings import has_moved, may_be_over
-from hindsight_integrations.reflect.profile_reader import ProfileReader, ProfileSection, Reading
+from hindsight_integrations.reflect.profile_reader import ProfileSection, Reading
 from hindsight_integrations.reflect.retractions import (
     announces_correction,
     correction_by,
     documents_of,
     recants,
 )
-from hindsight_integrations.reflect.topics import DatedStatement, statements
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.retain.speakers import is_agent
 from hindsight_integrations.stores.base import ENTITY_NAMED, GraphStore, MemoryFilter, StoredBank
@@ -55,7 +55,6 @@ MOST_MEMORIES = 2000
 """Most memories, the newest, that a profile is read from: parsing one takes milliseconds."""
 
 _ORDER = list(ProfileSection)
-_PRONOUN = re.compile(r"\A(She|He|Her|His)\b")
 _TRANSFERABLE_SLOTS = ("own ", "run ", "manage ", "drive ", "lead ", "has ")
 """Prefixes of slots of things that may be handed over to another person."""
 _HANDOVER = re.compile(
@@ -159,15 +158,6 @@ class Profile:
         return tuple(line for line in self.lines if line.section is section)
 
 
-@dataclass(frozen=True, slots=True)
-class _PersonStatement:
-    """A statement about the person: its sentence as stored, and its readings."""
-
-    dated: DatedStatement
-    quoted: str
-    readings: tuple[Reading, ...]
-
-
 def profile_of(
     deps: RecallDependencies,
     bank: StoredBank,
@@ -245,13 +235,13 @@ def _lines(
 ) -> list[ProfileLine]:
     """Return the lines of a profile, by section and newest first."""
     trusted = [m for m in memories if m.is_trusted and not is_agent(m.speaker, agent, ())]
-    unambiguous = names - _ambiguous_names(trusted, names)
+    unambiguous = names - ambiguous_names(trusted, names)
     corrected = _corrected_messages(trusted)
     statements = [
         statement
         for memory in trusted
         if memory.id not in corrected
-        for statement in _person_statements(memory, unambiguous)
+        for statement in person_statements(memory, unambiguous)
     ]
     statements.sort(key=lambda statement: statement.dated.at, reverse=True)
     lines: dict[str, ProfileLine] = {}
@@ -289,7 +279,7 @@ def _corrected_messages(memories: Iterable[Memory]) -> frozenset[str]:
     )
 
 
-def _line(statement: _PersonStatement, section: ProfileSection) -> ProfileLine:
+def _line(statement: PersonStatement, section: ProfileSection) -> ProfileLine:
     memory = statement.dated.memory
     return ProfileLine(
         section,
@@ -331,7 +321,7 @@ def _is_superseded(readings: Sequence[Reading], later: Sequence[Reading]) -> boo
     )
 
 
-def _is_changed_later(statement: _PersonStatement, later: Sequence[_PersonStatement]) -> bool:
+def _is_changed_later(statement: PersonStatement, later: Sequence[PersonStatement]) -> bool:
     """Return True if a later statement about the person changes or ends the facts of this one."""
     terms = frozenset[str]().union(*(reading.terms for reading in statement.readings))
     return any(
@@ -345,7 +335,7 @@ def _is_changed_later(statement: _PersonStatement, later: Sequence[_PersonStatem
 
 
 def _may_be_over(
-    statement: _PersonStatement, later: Sequence[_PersonStatement], names: Set[str]
+    statement: PersonStatement, later: Sequence[PersonStatement], names: Set[str]
 ) -> bool:
     """Return True if a later statement hints that the facts of this one have ended."""
     slots = frozenset(reading.slot for reading in statement.readings)
@@ -360,7 +350,7 @@ def _may_be_over(
     )
 
 
-def _is_taken_back(statement: _PersonStatement, later: Sequence[_PersonStatement]) -> bool:
+def _is_taken_back(statement: PersonStatement, later: Sequence[PersonStatement]) -> bool:
     """Return True if a liking is taken back later, or something said of the person corrected."""
     told = [r.terms for r in statement.readings]
     liked = [r.terms for r in statement.readings if r.section is ProfileSection.PREFERENCE]
@@ -375,7 +365,7 @@ def _is_taken_back(statement: _PersonStatement, later: Sequence[_PersonStatement
     )
 
 
-def _has_moved(statement: _PersonStatement, names: Set[str]) -> bool:
+def _has_moved(statement: PersonStatement, names: Set[str]) -> bool:
     """Return True if a statement says that the person moved for good, wherever to."""
     text, memory = statement.dated.text, statement.dated.memory
     return (
@@ -385,21 +375,7 @@ def _has_moved(statement: _PersonStatement, names: Set[str]) -> bool:
     )
 
 
-def _ambiguous_names(memories: Iterable[Memory], names: Set[str]) -> frozenset[str]:
-    """Return the names that a memory also gives to another person: "the other Anna"."""
-    patterns = {
-        name: re.compile(
-            rf"\b(?:other|another|second|young|younger|elder|older|second|junior|senior) "
-            rf"{re.escape(name)}\b",
-            re.IGNORECASE,
-        )
-        for name in names
-    }
-    texts = [memory.text for memory in memories]
-    return frozenset(name for name, pattern in patterns.items() if any(map(pattern.search, texts)))
-
-
-def _is_passed_on(statement: _PersonStatement, later: Sequence[_PersonStatement]) -> bool:
+def _is_passed_on(statement: PersonStatement, later: Sequence[PersonStatement]) -> bool:
     """Return True if a later statement says that a thing the person has or runs is another's."""
     readings = (r for r in statement.readings if r.slot.startswith(_TRANSFERABLE_SLOTS))
     terms = [reading.terms for reading in readings if reading.terms]
@@ -410,51 +386,3 @@ def _is_passed_on(statement: _PersonStatement, later: Sequence[_PersonStatement]
         for handover in pattern.finditer(newer.dated.text)
         for thing_terms in (frozenset(lexemes(handover["thing"])),)
     )
-
-
-def _person_statements(memory: Memory, names: Set[str]) -> Iterator[_PersonStatement]:
-    """Yield the statements of a memory, each with its readings about the person.
-
-    A statement that the next sentence retracts has no readings; one that the next sentence explains
-    is quoted together with it.
-    """
-    entity_names = {entity_norm(name): entity_norm(name) for name in memory.entities}
-    name_used = next((name for name in memory.entities if entity_norm(name) in names), None)
-    keys = {f"@{name}" for name in names}
-    if memory.speaker is not None and entity_norm(memory.speaker) in names:
-        keys.add(f"i|{memory.speaker}")
-    previous_reader: ProfileReader | None = None
-    end = 0
-    for dated in dated_statements(memory):
-        quoted = dated.text
-        end = max(memory.text.find(quoted, end), end) + len(quoted)
-        following = follow_up(parse(bare_sentence(quoted)), memory.text[end:])
-        pronoun = _PRONOUN.match(quoted)
-        if (
-            pronoun
-            and name_used
-            and previous_reader is not None
-            and previous_reader.is_meant_by(pronoun[1])
-        ):
-            dated = _with_name_for_pronoun(dated, name_used)
-        reader = ProfileReader(parse(bare_sentence(dated.text)), entity_names, memory.speaker, keys)
-        previous_reader = reader
-        is_meant = dated.statement.claims.is_clause and following is not FollowUp.TAKES_BACK
-        readings = tuple(reader.readings()) if is_meant else ()
-        if readings and following is FollowUp.EXPLAINS:
-            rest = memory.text[end:]
-            lead = len(rest) - len(rest.lstrip())
-            stop = lead + next(iter(sentence_ends(rest.lstrip())), 0)
-            quoted = (memory.text[end - len(quoted) : end] + rest[:stop]).strip()
-        yield _PersonStatement(dated, quoted, readings)
-
-
-def _with_name_for_pronoun(dated: DatedStatement, name: str) -> DatedStatement:
-    """Replace the "she", "he", "her" or "his" at the beginning of a statement by a name."""
-
-    def named(match: re.Match[str]) -> str:
-        return name if match[1] in ("She", "He") else f"{name}'s"
-
-    text, memory = _PRONOUN.sub(named, dated.text, count=1), dated.memory
-    read = statements(text, memory.entities, memory.speaker)
-    return replace(dated, statement=read[0]) if len(read) == 1 else dated

@@ -10,8 +10,10 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import NamedTuple
 
+from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.name_matching import gender_of, is_given_name
 from hindsight_integrations.nlp.syntax import Word
@@ -25,6 +27,20 @@ _WORDS = word_sets("profile")
 _CHANGES = word_sets("changes")
 _UNSTATED = word_sets("questions")["unstated"]
 _QUOTED = re.compile(r'["“”„«»]')
+_NAME = r"(?P<name>[^\W\d_][\w'’-]{0,40}\w(?: [A-Z][\w'’-]{0,40}\w)?)"
+_RELATIVES = "|".join(sorted(_WORDS["relatives"], key=len, reverse=True))
+_RELATIVE_BEFORE = re.compile(
+    rf"\b(?:[Mm]y|[A-Z][\w-]{{0,40}}['’]s) (?:(?:big|little|older|younger|elder|twin|late) )?"
+    rf"(?P<relation>{_RELATIVES}) (?=[A-Z]){_NAME}(?!['’]?\w)"
+)
+_RELATIVE_AFTER = re.compile(
+    rf"\A(?=[A-Z]){_NAME}, my (?:(?:big|little|older|younger|elder|twin) )?"
+    rf"(?P<relation>{_RELATIVES}), (?!and\b|or\b)"
+)
+_IS_RELATIVE = re.compile(
+    rf"\A(?=[A-Z]){_NAME} is (?:my|our|[A-Z][\w-]{{0,40}}['’]s) "
+    rf"(?:(?:big|little|older|younger|elder|twin) )?(?P<relation>{_RELATIVES})(?=[.,;!]|\Z)"
+)
 _COMMANDED = re.compile(
     r"\A\W*(?:imagine|pretend|suppose|assume)\b|\b(?:ignore|say|write|claim) (?:that|as|all)\b",
     re.IGNORECASE,
@@ -57,6 +73,10 @@ _NO_VALUE = Value("", frozenset(), "")
 _DEFINITE = frozenset("the this that these those your his her their its".split())
 _AT_WORK = ("obj", "at", "for")
 _CALLING = frozenset({"call", "name"})
+
+
+RELATION = "relation"
+"""Slot of whose relative somebody is."""
 
 
 class ProfileSection(StrEnum):
@@ -102,20 +122,38 @@ class ProfileReader(PhraseReader):
         if self._is_doubtful():
             return []
         found = [self._read(verb) for verb in self.sentence.words if self._is_main(verb)]
+        found.append(self._relation())
         return [reading for reading in found if reading is not None]
+
+    def _relation(self) -> Reading | None:
+        """Read whose relative somebody is: "my sister Ruth", "Rosie, my granddaughter, ..."."""
+        text = self.sentence.text
+        patterns = (_RELATIVE_BEFORE, _RELATIVE_AFTER, _IS_RELATIVE)
+        for match in chain.from_iterable(pattern.finditer(text) for pattern in patterns):
+            called = entity_norm(match["name"])
+            key = next((k for k in self.keys if k == f"@{called}"), None)
+            before = text[: match.start()].casefold().split()
+            if key is not None and not {"not", "no", "if", "than", "like"} & {*before[-2:]}:
+                terms = frozenset(lexemes(f"{match['relation']} {called}"))
+                return Reading(ProfileSection.FACT, RELATION, terms)
+        return None
 
     def is_meant_by(self, pronoun: str) -> bool:
         """Return True if "she" or "he" in the next sentence can only mean the person.
 
+        The person is the subject, or is named where nobody else is: "Saw Priya at the market."
         Everybody else whom the sentence has, by name or by a noun ("her mother", "the mayor"),
         may be meant, unless the name is never given to such a person.
         """
-        subjects = [self._subject_word(word) for word in self.sentence.words if self._is_main(word)]
-        keys = {self.subject_key(word) or "" for word in subjects}
-        if len(keys) != 1 or not keys <= self.keys:
-            return False
-        gender = "woman" if pronoun.casefold() in ("she", "her") else "man"
         named = [word for word in self.sentence.words if word.tag in ("NNP", "NNPS")]
+        heads = [self._subject_word(word) for word in self.sentence.words if self._is_main(word)]
+        keys = {self.subject_key(word) or "" for word in heads}
+        subjects = [word for word in heads if word is not None]
+        if len(keys) != 1 or not keys <= self.keys:
+            subjects = [word for word in named if self.subject_key(word) in self.keys]
+            if not subjects or not all(key.startswith("i|") for key in keys - {""}):
+                return False
+        gender = "woman" if pronoun.casefold() in ("she", "her") else "man"
         if any(self._is_of_another(word, gender) for word in named if word in subjects):
             return False
         others = (word for word in self.sentence.words if not self._is_within(word, subjects))
@@ -235,6 +273,9 @@ class ProfileReader(PhraseReader):
         at_home = values.get("from", _NO_VALUE).text == "home"
         if name == "employment" and thing is None and at_home:
             return Reading(ProfileSection.FACT, "works from home", terms, not denied)
+        if name == "residence" and thing is None and self._is_household(verb, values):
+            household = terms or frozenset({"alone"})
+            return Reading(ProfileSection.FACT, "household", household, not denied)
         if not self._is_habit(verb, name, thing, values):
             if not self._recurs(verb):
                 return None
@@ -242,6 +283,14 @@ class ProfileReader(PhraseReader):
         single = name in ("residence", "employment", "study")
         slot = name if single else f"{name} {sorted(terms)}"
         return Reading(ProfileSection.FACT, slot, terms, not denied)
+
+    def _is_household(self, verb: Word, values: Mapping[str, Value]) -> bool:
+        """Return True for whom somebody lives with: "lives alone", "with her mother"."""
+        alone = any(
+            word.lower == "alone" for word in self.sentence.children(verb, "advmod", "acomp")
+        )
+        company = {*values} == {"with"} and values["with"].text.split()[-1].casefold() in _PEOPLE
+        return (alone and not values) or company
 
     def _held(self, thing: Word) -> str:
         """Return the possession among the objects of "have"; "" if there is none."""
@@ -291,7 +340,8 @@ class ProfileReader(PhraseReader):
             return False
         for word in self.sentence.words:
             over = self.sentence.head(word)
-            on = word.dep == "pobj" and over.lower == "on" and self.sentence.head(over) == verb
+            on = word.dep == "pobj" and over.lower == "on"
+            on = on and self.sentence.head(over) in (verb, self.sentence.child(verb, "dobj"))
             several = word.lower.endswith("s") and word.lower[:-1] in _WORDS["weekdays"]
             if on and several:
                 return True

@@ -17,6 +17,7 @@ from typing import Protocol, Self, TypeVar
 
 from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.name_matching import (
+    KIN_TITLES,
     SAME,
     Gate,
     Match,
@@ -565,8 +566,9 @@ class _Batch:
             rivals = [other for other in rivals if not _is_short_form(other, mention)]
         if rivals and (relation is not Relation.SHORTER or parse(mention.name).is_full):
             return Gate.TOGETHER
-        is_short = relation in (Relation.SHORTER, Relation.ACRONYM)
-        if is_short and len(options) == 1 and score.name >= SURE_NAME:
+        is_sure = relation in (Relation.SHORTER, Relation.ACRONYM)
+        is_sure = is_sure or _completes_titled_surname(mention, option)
+        if is_sure and len(options) == 1 and score.name >= SURE_NAME:
             return None
         if score.total < self._threshold or score.context < MIN_CONTEXT:
             return Gate.SCORE
@@ -652,6 +654,21 @@ def _titles_conflict(name: str, names: Iterable[str]) -> bool:
         bool(others)
         and not parsed.is_full
         and all(titles_differ(parsed, other) for other in others)
+    )
+
+
+def _completes_titled_surname(mention: Mention, option: _Option) -> bool:
+    """Return True for a full name of whom the bank knows by title and surname: "Anna Novak".
+
+    That nobody else has the surname, and that the title fits the given name, `NameUsage` checks. A
+    given name alone is not enough, since a full name often introduces a namesake.
+    """
+    if option.relation is not Relation.FULLER:
+        return False
+    surname = parse(mention.name).words[-1]
+    return any(
+        name.title not in KIN_TITLES and name.words == (surname,) and bool(name.title)
+        for name in map(parse, _names(option.entity))
     )
 
 

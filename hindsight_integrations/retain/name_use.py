@@ -143,9 +143,9 @@ class NameUsage:
         if title and surname.given_names:
             if all(gender_of(name) != title for name in surname.given_names):
                 return Gate.TITLES
-            others = (other for other in similar if other.id != entity.id)
+            others = (parse(other.name) for other in similar if other.id != entity.id)
             other_genders = self._genders_by_surname[surname.word] | {
-                gender_of_title(parse(other.name)) for other in others
+                gender_of_title(name) for name in others if name.words[-1] == surname.word
             }
             if other_genders - {title, ""} or _share_a_sentence(mention, entity, fact.text):
                 return Gate.FAMILY

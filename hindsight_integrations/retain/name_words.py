@@ -200,9 +200,9 @@ def proper_nouns(
             return before is not None and before.lower in _BEFORE_NAMES
         if not word.opens or word.lower in inside:
             return True
-        if word.sentence in prose and word.is_tagged_proper:
-            return True
-        return _is_confirmed(word, after, labelled.get(word.start))
+        kind = labelled.get(word.start)
+        is_tagged = word.is_tagged_proper and not (kind is None and _is_alone(word, after))
+        return (word.sentence in prose and is_tagged) or _is_confirmed(word, after, kind)
 
     around = zip([None, *words], words, [*words[1:], None], strict=False)
     return [is_proper(word, before, after) for before, word, after in around]
@@ -245,8 +245,8 @@ def _is_in_capitals(text: str) -> bool:
 def _is_confirmed(word: Word, after: Word | None, kind: str | None) -> bool:
     """Return True if the rest of the sentence makes its first word (the beginning of) a name.
 
-    Another capital follows, or it is no common noun and does something: "Ferrybell won",
-    "Contoso's". Of a word that the dictionary has, the tagger and the entity model must agree.
+    Another capital follows, or the dictionary lacks it and it does something: "Ferrybell won",
+    "Contoso's".
     """
     goes_on = after is not None and not after.opens
     if not word.tag:
@@ -262,6 +262,13 @@ def _is_confirmed(word: Word, after: Word | None, kind: str | None) -> bool:
     return _is_agent(word, after, kind)
 
 
+def _is_alone(word: Word, after: Word | None) -> bool:
+    """Return True for a common noun with nothing after it that may be a part of the same name."""
+    return word.listed and not (
+        after is not None and (after.is_capital or after.text in _WORDS["name_links"])
+    )
+
+
 def _begins_with_link(word: Word) -> bool:
     """Return True for "Bank" of "Bank of America" and "Vasco" of "Vasco da Gama"."""
     return not word.listed or word.lower in _HEADS or is_given_name(word.lower)
@@ -273,13 +280,19 @@ def _continues(word: Word) -> bool:
 
 
 def _is_agent(word: Word, after: Word | None, kind: str | None) -> bool:
-    """Return True for a first word that owns or does something, or that the model marks."""
+    """Return True for a first word that owns or does something, or that the model marks.
+
+    Of those that the dictionary has, only a person or an acronym: in notes, a model takes the
+    password of "Password had a space" for an organisation as well as Apple, which the bank knows
+    if it matters.
+    """
     verb = after.tag if after is not None else ""
     listed = verb == "MD" or (after is not None and after.listed)  # no dictionary has "could"
     acts = word.end > word.stem_end or (verb in FINITE_VERBS and listed)
-    if word.listed:
-        return kind is not None and acts and word.is_tagged_proper and not word.inflected
     named = kind is not None and word.is_tagged_proper
+    if word.listed:
+        may_be_name = kind == "person" or word.text.isupper()
+        return may_be_name and named and acts and not word.inflected
     return (acts or named) and not _PARTICLE.search(word.lower)
 
 

@@ -267,3 +267,79 @@ def test_names_and_kinds_of_everyday_notes(
 ) -> None:
     memory.retain("b", text)
     assert {one.name: one.kind for one in memory.entities.list("b").items} == expected
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Mrs Dvorak lent us a ladder.", "Helena Dvorak rang about the key."),
+        ("Mr Sandhu wants an invoice.", "Ranjit Sandhu paid today."),
+        (
+            "Dr Abiola changed the tablets.",
+            "Saw Abiola on the ward.",
+            "Funmi Abiola has the results.",
+        ),
+        ("Mrs Olsen is away.", "Mr Sandhu wants an invoice.", "Ranjit Sandhu paid today."),
+    ],
+)
+def test_a_full_name_completes_a_title_with_a_surname(
+    memory: Hindsight, texts: tuple[str, ...]
+) -> None:
+    for text in texts:
+        memory.retain("b", text)
+    surnames = [entity.name.rpartition(" ")[2] for entity in memory.entities.list("b").items]
+    assert len(surnames) == len(set(surnames))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Mrs Sandhu lent us a ladder.", "Ranjit Sandhu paid today."),
+        ("Mr Sandhu wants an invoice.", "Zorel Sandhu paid today."),
+        ("Mr Sandhu wants an invoice.", "Mrs Sandhu rang.", "Ranjit Sandhu paid today."),
+        ("Mr Sandhu and Ranjit Sandhu came to tea.",),
+        ("Uncle Ranjit wants an invoice.", "Sunil Ranjit paid today."),
+        ("Mr Sandhu wants an invoice.", "His son Ranjit Sandhu paid today."),
+    ],
+)
+def test_a_full_name_that_may_be_a_relatives_completes_nothing(
+    memory: Hindsight, texts: tuple[str, ...]
+) -> None:
+    for text in texts:
+        memory.retain("b", text)
+    names = [(entity.name, *entity.aliases) for entity in memory.entities.list("b").items]
+    assert len(names) > 1
+    assert all(len(one) == 1 for one in names)
+
+
+def test_a_stranger_with_a_title_does_not_part_a_surname_from_its_full_name(
+    memory: Hindsight,
+) -> None:
+    memory.retain("b", "Mrs Olsen cannot print labels.")
+    memory.retain("b", "Ranjit Sandhu gets each invoice twice.")
+    (joined,) = memory.retain("b", "Told Mr Sandhu to print one at a time.").joined
+    assert (joined.name, joined.entity) == ("Mr Sandhu", "Ranjit Sandhu")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Mulch lifted the beds a little.", set()),
+        ("Password had a space at the end.", set()),
+        ("Wheelchair delivered.", set()),
+        ("Broadband went down twice today.", set()),
+        ("Hetzner confirmed a fault.", {"Hetzner"}),
+        ("Rosie has a fever.", {"Rosie"}),
+    ],
+)
+def test_a_common_noun_that_begins_a_note_is_no_name(
+    memory: Hindsight, text: str, names: set[str]
+) -> None:
+    memory.retain("b", text)
+    assert {one.name for one in memory.entities.list("b").items} == names
+
+
+def test_a_common_noun_that_the_bank_knows_as_a_name_begins_a_note(memory: Hindsight) -> None:
+    memory.retain("b", "We host the docs with Garlic in Reading.")
+    (stored,) = memory.retain("b", "Garlic had an outage.").ids
+    assert memory.memories.get("b", stored).entities == ("Garlic",)
