@@ -91,12 +91,12 @@ def test_the_same_process_cannot_have_it_twice(path: Path) -> None:
     Folder.open(path).close()
 
 
-@pytest.mark.parametrize(("pid", "named"), [(os.getpid(), True), (os.getpid() + 1, False)])
+@pytest.mark.parametrize(("after", "named"), [(0, True), (1, False)])
 def test_a_service_that_has_it_is_named_and_one_that_was_killed_is_not(
-    path: Path, pid: int, named: bool
+    path: Path, after: int, named: bool
 ) -> None:
     with Folder.open(path):
-        service = {"url": "http://127.0.0.1:9999", "pid": pid, "token": "secret"}
+        service = {"url": "http://127.0.0.1:9999", "pid": os.getpid() + after, "token": "secret"}
         (path / "service.json").write_text(json.dumps(service))
         with pytest.raises(StoreLockedError) as locked:
             Folder.open(path)
