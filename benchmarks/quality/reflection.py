@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.quality.command import run_study, study_parser
-from benchmarks.quality.relevance import SMALL_TALK, with_foreign_questions
+from benchmarks.quality.relevance import foreign_questions
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.evaluate.dataset import DataQuestion, Dataset
 from hindsight_integrations.evaluate.formats import load_dataset
@@ -68,9 +68,8 @@ def row(
     for bank in dataset.banks:
         system.remember(bank, lambda _: None)
         own += said(memory, system.bank_id(bank), bank.scored(every))
-    unknown = with_foreign_questions(dataset, datasets).banks[0]
-    others = unknown.questions[: len(unknown.questions) - len(SMALL_TALK)]
-    foreign = said(memory, system.bank_id(unknown), others)
+    first_bank = system.bank_id(dataset.banks[0])
+    foreign = said(memory, first_bank, foreign_questions(dataset, datasets))
     return dataset.name, (
         len(own),
         sum(each.answers for each in own),

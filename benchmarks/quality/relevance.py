@@ -116,15 +116,20 @@ def rankings(
         )
 
 
-def with_foreign_questions(dataset: Dataset, datasets: Sequence[Dataset]) -> Dataset:
-    """Return the dataset with questions that it cannot answer, put to its first bank."""
-    others = [
+def foreign_questions(dataset: Dataset, datasets: Sequence[Dataset]) -> list[DataQuestion]:
+    """Return questions of the other datasets, which this one cannot answer."""
+    return [
         question
         for other in datasets
         if other is not dataset
         for question in _spread([q for bank in other.banks for q in bank.scored()], FOREIGN)
     ]
-    asked = [*others, *(DataQuestion(text, text, ("none",)) for text in SMALL_TALK)]
+
+
+def with_foreign_questions(dataset: Dataset, datasets: Sequence[Dataset]) -> Dataset:
+    """Return the dataset with questions that it cannot answer, put to its first bank."""
+    small_talk = (DataQuestion(text, text, ("none",)) for text in SMALL_TALK)
+    asked = (*foreign_questions(dataset, datasets), *small_talk)
     unknown = tuple(replace(question, gold=("none",)) for question in asked)
     return replace(dataset, banks=(replace(dataset.banks[0], questions=unknown),))
 

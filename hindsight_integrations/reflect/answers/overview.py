@@ -1,4 +1,4 @@
-"""What is known of a topic: answers to "Tell me about Ana" and to a bare "Ana's boat"."""
+"""Read the topic of "Tell me about Ana" or a bare "Ana's boat", and find what speaks of it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OF_CLAUSES = frozenset({"VB", "VBD", "VBP", "VBZ", "MD", "WP", "WP$", "WDT", "W
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a text asks to be told about.
+    """A topic that a text asks to be told about.
 
     Attributes:
         names: terms of its names.
