@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import table
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import Token
 from hindsight_integrations.nlp.syntax import Word
@@ -33,10 +34,10 @@ from hindsight_integrations.reflect.answers.questions import (
 from hindsight_integrations.reflect.answers.roles import are_interchangeable
 from hindsight_integrations.reflect.answers.values import (
     DATES,
-    describes,
     has_length,
     is_age,
     is_measured,
+    is_occupied,
     is_of_sort,
 )
 from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
@@ -50,6 +51,8 @@ _HOURS = frozenset(
 )
 _CLOCK = re.compile(r"\d{1,2}:\d{2}")
 _PLACES = ("GPE", "LOC", "FAC", "ORG")
+_SHOWN_BY = {kind: set(verbs.split()) for kind, verbs in table("questions")["shown_by"].items()}
+"""Verbs that show of what kind the name is that they have beside them: what is read is a book."""
 
 
 class Match(PersonMatch):
@@ -355,7 +358,8 @@ class Match(PersonMatch):
         if index is None or self._is_about(index):
             return None
         clause = self._sentence.governing_verb(index)
-        return self._words[index].text if self._is_plain(clause, ()) else None
+        others = self._query.verb and clause not in self.verbs()  # "ordered two and ate one"
+        return self._words[index].text if self._is_plain(clause, ()) and not others else None
 
     def _number(self) -> int | None:
         """Return the number of the counted noun; of "two of the ten lamps" the first."""
@@ -474,15 +478,30 @@ class Match(PersonMatch):
         return named or any(
             self._words[i].is_proper
             and self._words[i].dep != "poss"  # "off Tony's neighbour"
-            and not _is_of_other_kind(self._words[i].text, kind)
+            and self._is_name_of(i, kind)
             for i in objects
         )
+
+    def _is_name_of(self, name: int, kind: str) -> bool:
+        """Return True for a name that is known to be of a kind, or that the verb shows to be."""
+        word = self._words[name]
+        if kind in WORDS["general_kinds"] or word.text.casefold() in KINDS.get(kind, ()):
+            return True
+        shown = self._query.action in _SHOWN_BY.get(kind, ())
+        if not shown or is_given_name(word.text):  # the label of a rare name is a guess
+            return False
+        ways = [self._words[i].lemma for i in self._sentence.upward(name) if i in self._ways()]
+        return ways == [self._query.preposition] * bool(self._query.preposition)
+
+    def _ways(self) -> frozenset[int]:
+        """Return the prepositions of the phrases that belong to the verb asked about."""
+        return frozenset(i for verb in self.verbs() for i in self._sentence.children(verb, "prep"))
 
     def _has_role(self) -> bool:
         """Return True if the sentence gives the subject's occupation: "is a nurse"."""
         own = set[int]().union(*self._at.values())
         return any(
-            self.agents(i) & own and self.is_told(i) and describes(self._sentence, i)
+            self.agents(i) & own and self.is_told(i) and is_occupied(self._sentence, i)
             for i, word in enumerate(self._words)
             if word.is_verb and word.lemma != "marry"
         )
@@ -590,12 +609,6 @@ class Match(PersonMatch):
                     reach |= set(self._sentence.subtree(child))
             reach -= agents
         return {i for i in others & reach if not self._words[i].is_time}
-
-
-def _is_of_other_kind(name: str, kind: str) -> bool:
-    """Return True for a well-known name of another kind: "Postgres" is no editor, but a tool."""
-    known = {each for each, names in KINDS.items() if name.casefold() in names}
-    return bool(known) and kind not in known and kind not in WORDS["general_kinds"]
 
 
 _HAS: Mapping[Asked, Callable[[Match], bool]] = {

@@ -221,7 +221,10 @@ def read_question(text: str, ignored: Sequence[str] = ()) -> Query | None:
             return None
         query = _Reader(sentence, -1).read(Asked.WHETHER)
     else:
-        query = _Reader(sentence, question_word).read(_asked_kind(sentence, question_word))
+        asked = _asked_kind(sentence, question_word)
+        if _asks_what_may_be(sentence, question_word, asked):
+            return None
+        query = _Reader(sentence, question_word).read(asked)
     next_stems = frozenset(lexemes(ending["next"] or "")) if ending else frozenset()
     return replace(
         query,
@@ -234,6 +237,17 @@ def read_question(text: str, ignored: Sequence[str] = ()) -> Query | None:
 def _is_open_ended(sentence: Sentence) -> bool:
     """Return True if the question addresses the reader: "what do you know of ..."."""
     return any(word.text.casefold() in ("you", "your") for word in sentence.words)
+
+
+def _is_negation(word: Word) -> bool:
+    """Return True for "not", and for "no" before a noun."""
+    return word.dep == "neg" or (word.lower == "no" and word.dep == "det")
+
+
+def _asks_what_may_be(sentence: Sentence, opening: int, asked: Asked) -> bool:
+    """Return True for a question for advice or a guess: "which bakery could I go to"."""
+    modals = (word.lower for word in sentence.words[opening + 1 :] if word.tag == "MD")
+    return asked is not Asked.WHEN and next(modals, "") in WORDS["supposing"]
 
 
 def _asked_kind(sentence: Sentence, opening: int) -> Asked:
@@ -306,7 +320,7 @@ class _Reader:
             measure=self._words[self._opening + 1].lemma if asked is Asked.EXTENT else "",
             alternative="or" in lemmas,
             asks_ability=bool(auxiliary and auxiliary.lemma in ("can", "could")),
-            is_negated=asked is not Asked.WHETHER and any(w.dep == "neg" for w in self._words),
+            is_negated=asked is not Asked.WHETHER and any(map(_is_negation, self._words)),
             still="still" in lemmas,
             preposition=self._preposition(),
             general_noun="" if general_noun is None else self._words[general_noun].lemma,

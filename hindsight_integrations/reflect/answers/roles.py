@@ -550,8 +550,17 @@ class RoleMatch(TermMatch):
         will = any(word.tag == "MD" and word.lemma in ("will", "shall") for word in self._words)
         verbs = self.verbs()
         past = not self._query.past and all(map(self._is_former, verbs))
-        present = self._query.past and all(self._words[i].tag in ("VBZ", "VBP") for i in verbs)
+        present = self._query.past and all(map(self._is_present, verbs))
         return not (will or (verbs and (past or present)))
+
+    def _is_present(self, verb: int) -> bool:
+        """Return True for "visits", "enjoy visiting" and "are visiting", perhaps tomorrow."""
+        word = self._words[verb]
+        if word.tag != "VBG":
+            return word.tag in ("VBZ", "VBP")
+        helpers = [self._words[i] for i in self._sentence.children(verb, "aux")]
+        above = [self._words[word.head]] if word.dep in ("xcomp", "ccomp") and not helpers else []
+        return any(each.tag in ("VBZ", "VBP") for each in (*helpers, *above))
 
     def _is_former(self, verb: int) -> bool:
         """Return True for a former residence, if a present one is asked for: "used to live in"."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.sentences import Sentence
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.answers.named import is_person
 
 _WORDS = word_sets("questions")
+_OCCUPATIONS = frozenset(table("changes")["roles"]["words"].split())
+_CRAFTS = ("ologist", "smith", "maker", "monger", "wright", "keeper")
+"""Endings of words for what somebody does for a living: "beekeeper"."""
 _TIMES = ("DATE", "TIME")
 _AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
 _AGES = frozenset({"year", "month", "week"})
@@ -98,6 +101,19 @@ def describes(sentence: Sentence, verb: int) -> bool:
         sentence.words[i].is_noun and not sentence.words[i].is_time
         for i in sentence.children(verb, "dobj", "prt", "prep")
     )
+
+
+def is_occupied(sentence: Sentence, verb: int) -> bool:
+    """Return True if a verb gives its subject an occupation: "is a nurse", not "is a good dog"."""
+    if sentence.words[verb].lemma != "be":
+        return describes(sentence, verb)
+    values = (sentence.words[i] for i in sentence.children(verb, "attr"))
+    return not sentence.is_denied(verb) and any(is_occupation(word.lemma) for word in values)
+
+
+def is_occupation(noun: str) -> bool:
+    """Return True for the base form of a word for what somebody does for a living."""
+    return noun in _OCCUPATIONS or noun.endswith(_CRAFTS)
 
 
 def is_described(sentence: Sentence, name: int) -> bool:
