@@ -28,6 +28,8 @@ NOTES = (
     "The tank burst in the loft.",
     "Grandma grows tomatoes.",
     "Milo ordered two pizzas and ate one.",
+    "Farid speaks Farsi.",
+    "Ana speaks with Ben every week.",
 )
 
 
@@ -55,6 +57,7 @@ def notes() -> Iterator[Hindsight]:
         "What does Rex do?",
         "What does Mia do for a living?",
         "What did Elise play?",
+        "Which languages does Ana speak?",
         "In which room was there no burst whatsoever?",
     ],
 )
@@ -73,6 +76,7 @@ def test_what_is_not_stated_is_not_answered(notes: Hindsight, question: str) -> 
         ("Which film did Ida watch?", "Alien"),
         ("Which restaurant did we eat at?", "Osteria Bella"),
         ("Which airport do we fly from?", "Gatwick"),
+        ("Which language does Farid speak?", "Farsi"),
         ("What does Ben do?", "nurse"),
         ("What does Jo do for a living?", "beekeeper"),
         ("Where did the tank burst?", "loft"),

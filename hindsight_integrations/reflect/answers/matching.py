@@ -448,8 +448,10 @@ class Match(PersonMatch):
             return self._has_role()
         if self._query.general_noun:
             return self._is_of_sort(others)
-        if kind in ("language", "nationality"):
-            return any(self._words[i].label in ("LANGUAGE", "NORP") for i in others)
+        if kind in ("language", "nationality") and any(
+            self._words[i].label in ("LANGUAGE", "NORP") for i in others
+        ):
+            return True
         if kind in ("city", "country", "town"):
             return any(self._words[i].label == "GPE" for i in others)
         if not self._query.verb:
