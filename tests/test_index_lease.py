@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import shutil
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from hindsight_integrations import ChromaVectors, Hindsight, Neo4jVectors, Setti
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.stores import index_lease
 
+from .processes import starting
 from .stores.chroma_server import served
 from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
 from .test_outbox import until
@@ -128,9 +128,7 @@ def test_a_killed_process_counts_until_its_sign_of_life_is_old(
     opening: Opening, servers: tuple[str, str]
 ) -> None:
     one, other = servers
-    process = multiprocessing.get_context("spawn").Process(
-        target=_killed, args=(opening.folder, opening.address, one)
-    )
+    process = starting().Process(target=_killed, args=(opening.folder, opening.address, one))
     process.start()
     process.join()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import shutil
 import subprocess
 import time
@@ -25,6 +24,7 @@ from hindsight_integrations.stores.base import ChangeSet
 from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.sqlite import SqliteGraph
 
+from .processes import starting
 from .stores.chroma_server import free_port, serve
 from .stores.neo4j_server import Address, Server, empty_neo4j, neo4j_address, or_skip
 from .test_outbox import WAITING, store, until
@@ -289,11 +289,11 @@ def _retain(address: Address, url: str, together: Barrier, who: str) -> None:
 def test_two_processes_that_retain_at_once_lose_no_update_and_double_no_entity(
     empty_neo4j: Address, chroma: Chroma
 ) -> None:
-    spawning = multiprocessing.get_context("spawn")
-    together = spawning.Barrier(2)
+    context = starting()
+    together = context.Barrier(2)
     names = ("Kestrel", "Puffin")
     processes = [
-        spawning.Process(target=_retain, args=(empty_neo4j, chroma.url, together, who))
+        context.Process(target=_retain, args=(empty_neo4j, chroma.url, together, who))
         for who in names
     ]
     for process in processes:

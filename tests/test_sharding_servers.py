@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +18,7 @@ from hindsight_integrations.sharding import Shards
 
 from .embedders import Letters
 from .priority import yield_to_other_tests
+from .processes import starting
 from .stores.chroma_server import served
 from .stores.neo4j_server import Address, Server, or_skip
 
@@ -99,11 +99,11 @@ def _rebalanced_beside_writers(
     servers: Servers, memory: Shards, leaving: str, acknowledged: Counter[tuple[str, str]]
 ) -> None:
     """Rebalance while two processes write; note what they were told is stored."""
-    spawning = multiprocessing.get_context("spawn")
-    said: Queue[tuple[str, str, str]] = spawning.Queue()
-    stop = spawning.Event()
+    context = starting()
+    said: Queue[tuple[str, str, str]] = context.Queue()
+    stop = context.Event()
     writers = [
-        spawning.Process(
+        context.Process(
             target=_write, args=(servers, leaving, f"{name} of {leaving}", said, stop), daemon=True
         )
         for name in WRITERS

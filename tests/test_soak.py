@@ -5,7 +5,6 @@ A minute by default, and longer as the environment says: `SOAK_SECONDS=600`.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
 import time
@@ -32,6 +31,7 @@ from hindsight_integrations.models import Memory
 
 from .embedders import Letters
 from .priority import yield_to_other_tests
+from .processes import starting
 from .stores.chroma_server import served
 from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
 
@@ -187,10 +187,10 @@ def chroma(tmp_path: Path) -> Iterator[str]:
 def test_six_processes_that_do_everything_at_once_lose_and_mix_up_nothing(
     empty_neo4j: Address, chroma: str
 ) -> None:
-    spawning = multiprocessing.get_context("spawn")
-    done: Queue[Account] = spawning.Queue()
+    context = starting()
+    done: Queue[Account] = context.Queue()
     processes = [
-        spawning.Process(target=_work, args=(empty_neo4j, chroma, number, done), daemon=True)
+        context.Process(target=_work, args=(empty_neo4j, chroma, number, done), daemon=True)
         for number in range(PROCESSES)
     ]
     with opened(empty_neo4j, chroma) as memory:

@@ -19,6 +19,7 @@ import pytest
 
 from hindsight_integrations import ForkedError, Hindsight, Settings, StoreLockedError
 
+from .processes import starting
 from .stores.chroma_server import free_port, served
 from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
 
@@ -52,7 +53,7 @@ def use(memory: Hindsight | None, text: str) -> str:
 
 def answered(method: str, memory: Hindsight, *, given: bool) -> str:
     """Return what a task in a pool answers that is given the memory itself, or its worker is."""
-    context = multiprocessing.get_context(method)
+    context = starting() if method == "forkserver" else multiprocessing.get_context(method)
     text = f"Bo paints in Oslo by {method}."
     start = {} if given else {"initializer": inherit, "initargs": (memory,)}
     with context.Pool(1, **start) as pool:  # type: ignore[arg-type]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -66,6 +65,7 @@ from hindsight_integrations.stores.testing.samples import (
     record,
     source,
 )
+from tests.processes import starting
 
 from .common_words import check_common_words
 from .neo4j_server import Address, empty_neo4j, neo4j_address
@@ -390,8 +390,8 @@ def _retain(address: Address, process: int) -> None:
 def test_two_processes_that_name_one_person_make_one_entity(
     graph: Neo4jGraph, bank: str, empty_neo4j: Address
 ) -> None:
-    spawning = multiprocessing.get_context("spawn")
-    processes = [spawning.Process(target=_retain, args=(empty_neo4j, n)) for n in range(2)]
+    context = starting()
+    processes = [context.Process(target=_retain, args=(empty_neo4j, n)) for n in range(2)]
     for process in processes:
         process.start()
     for process in processes:

@@ -97,6 +97,24 @@ def test_opening_again_changes_nothing(path: Path) -> None:
         assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
+def test_a_store_in_memory_has_the_schema_of_a_file_and_an_identity_of_its_own(path: Path) -> None:
+    def schema(connections: Connections) -> list[tuple[object, ...]]:
+        with connections.read() as cursor:
+            version = cursor.execute("PRAGMA user_version").fetchall()
+            read = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name"
+            return [*version, *cursor.execute(read)]
+
+    opened = [Connections(path), Connections(None), Connections(None)]
+    in_file, *in_memory = map(schema, opened)
+    assert in_memory == [in_file] * 2
+    for each in opened:
+        each.close()
+    graphs = [SqliteGraph(path), SqliteGraph(None), SqliteGraph(None)]
+    assert len({graph.identity() for graph in graphs}) == 3
+    for graph in graphs:
+        graph.close()
+
+
 def test_a_file_of_a_newer_release_is_refused_and_left_alone(path: Path) -> None:
     SqliteGraph(path).close()
     tamper(path, "PRAGMA user_version = 99")

@@ -61,6 +61,8 @@ class EmbeddedSpaces(Spaces):
     def __init__(self, client: ChromaClient) -> None:
         super().__init__(client)
         self._shared: list[Collection] = []
+        self._at_most: dict[str, int] = {}
+        """Upper bounds of the vectors in shared spaces: to count them takes up to 4 ms."""
 
     def load(self) -> None:
         """Read the placement, and complete the moves that were interrupted.
@@ -85,9 +87,9 @@ class EmbeddedSpaces(Spaces):
         if replaced is None:
             space = self._allocate(key, len(ids), vectors.shape[1])
             replaced = space.upsert(ids, vectors)
-            self._placed[key] = space
+            self._placed[key], self._at_most[key] = space, 0
         self._note_deleted(self._placed[key], replaced)
-        self._move_if_needed(self._placed[key], vectors.shape[1])
+        self._move_if_needed(self._placed[key], len(ids), vectors.shape[1])
 
     def delete(self, key: str, ids: Sequence[str]) -> None:
         """Remove vectors; unknown ids are ignored."""
@@ -125,6 +127,7 @@ class EmbeddedSpaces(Spaces):
             space.delete(names)
             self._note_deleted(space, len(names))
         self._placed.pop(key, None)
+        self._at_most.pop(key, None)
         self._unlabel(space.collection)
 
     def _find(self, key: str) -> BankCollection | None:
@@ -157,15 +160,19 @@ class EmbeddedSpaces(Spaces):
         self._shared.append(shared)
         return shared
 
-    def _move_if_needed(self, space: BankCollection, dimension: int) -> None:
+    def _move_if_needed(self, space: BankCollection, written: int, dimension: int) -> None:
         """Move a space that is too big to share, or whose collection is fragmented or full."""
         if not space.is_shared:
             deleted = deleted_count(space.collection)
             if deleted > RENEWED_FROM and deleted > RENEWED_AT * space.collection.count():
                 self._move(space, self._replacement(space))
             return
-        count, total = len(space.ids()), total_count(space.collection)
-        if count >= self._own_threshold() or (total > SHARED_UP_TO and total > count):
+        threshold, total = self._own_threshold(), total_count(space.collection)
+        count = self._at_most.get(space.key, threshold) + written
+        if count >= threshold or total > SHARED_UP_TO:
+            count = len(space.ids())
+        self._at_most[space.key] = count
+        if count >= threshold or (total > SHARED_UP_TO and total > count):
             self._move(space, self._allocate(space.key, count, dimension))
 
     def _replacement(self, space: BankCollection) -> BankCollection:

@@ -179,8 +179,9 @@ def migrate(database: Database) -> None:
         return
     for step in chain.from_iterable(MIGRATIONS[version:]):
         if isinstance(step, str):
-            change(database, step)
-        else:
+            if version or step.startswith("CREATE"):  # at first nothing is stored to be upgraded
+                change(database, step)
+        elif version:
             step(database)
     database.reads.run("CALL db.awaitIndexes($seconds)", seconds=_INDEX_SECONDS)
     database.write(_note_version)

@@ -29,7 +29,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.private import PRIVATE, create_private
 from hindsight_integrations.stores.integrity import text_of
 from hindsight_integrations.stores.refusals import storable
-from hindsight_integrations.stores.sqlite.schema import migrate
+from hindsight_integrations.stores.sqlite.schema import copy_schema, migrate
 
 log = logging.getLogger("hindsight_integrations")
 
@@ -120,6 +120,8 @@ class Connections:
                 self._writer.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
                 self._writer.execute("PRAGMA secure_delete = ON")
                 self._writer.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                if path is None:
+                    copy_schema(self._writer)
                 with self.write() as cursor:
                     migrate(cursor)
                 self.empty_log()  # of what a killed process had removed
