@@ -14,6 +14,7 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
+from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.models import Bank, Entity, Memory, Page, TimeSpan, utc_now
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.normalization import entity_norm, new_id, pair_digest
@@ -36,7 +37,7 @@ from hindsight_integrations.stores.reads import every_memory, read_one
 
 
 @dataclass(frozen=True, slots=True)
-class Companion:
+class Companion(JsonForm):
     """An entity mentioned together with another one, and the number of memories that do so."""
 
     entity: Entity
@@ -44,7 +45,7 @@ class Companion:
 
 
 @dataclass(frozen=True, slots=True)
-class TimelineEntry:
+class TimelineEntry(JsonForm):
     """A memory that mentions an entity, at one of its times.
 
     Attributes:

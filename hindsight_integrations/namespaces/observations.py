@@ -12,6 +12,7 @@ from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.conclusions import Observation, Quotation
 from hindsight_integrations.errors import InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.history import Change
+from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.models import (
     Memory,
     MemoryType,
@@ -59,7 +60,7 @@ class _Request:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Observed(Sequence[Observation]):
+class Observed(Sequence[Observation], JsonForm):
     """The observations that answer a question, best first; equal to a tuple of them.
 
     Attributes:

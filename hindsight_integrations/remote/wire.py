@@ -10,7 +10,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from enum import Enum
 from functools import cache, cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.json_form import adapter
 from hindsight_integrations.models import Memory, Message
 from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
@@ -36,7 +37,7 @@ from hindsight_integrations.namespaces.opinions import Opinions
 from hindsight_integrations.namespaces.storage import Storage
 from hindsight_integrations.namespaces.tags import Tags
 from hindsight_integrations.pictures.graph import BankGraph
-from hindsight_integrations.results import Forgotten
+from hindsight_integrations.results import Forgotten, ForgottenFields
 from hindsight_integrations.retain.request import Item
 
 NAMESPACES: Mapping[str, type] = {
@@ -120,7 +121,7 @@ class Verb:
     @cached_property
     def _result(self) -> TypeAdapter[Any]:
         kind = self._hints["return"]
-        return TypeAdapter(_CONTENT.get(kind, kind))
+        return adapter(_CONTENT.get(kind, kind))
 
     @cache  # noqa: B019 - verbs live as long as the program
     def _adapter(self, name: str) -> TypeAdapter[Any]:
@@ -176,8 +177,7 @@ class Verb:
     def written(self, result: Any) -> bytes:
         """Return a result as JSON."""
         if isinstance(result, Forgotten):
-            told = {name: getattr(result, name) for name in _TOLD}
-            result = _ForgottenContent(tuple(result), **told)
+            result = result.fields
         if isinstance(result, BankGraph):
             result = _GraphContent(replace(result, examples={}), tuple(result.examples.items()))
         return self._result.dump_json(result)
@@ -189,27 +189,14 @@ class Verb:
             ValueError: it is not that of this verb.
         """
         result = self._result.validate_json(content)
-        if isinstance(result, _ForgottenContent):
-            return Forgotten(result.ids, **{name: getattr(result, name) for name in _TOLD})
+        if isinstance(result, ForgottenFields):
+            return Forgotten(**{each.name: getattr(result, each.name) for each in fields(result)})
         if isinstance(result, _GraphContent):
             return replace(result.graph, examples=dict(result.examples))
         return result
 
 
 _REST = inspect.Parameter.VAR_POSITIONAL
-
-
-@dataclass(frozen=True)
-class _ForgottenContent:
-    """`Forgotten`, which is a tuple with attributes, as an object of JSON."""
-
-    ids: tuple[str, ...]
-    memories: tuple[Memory, ...]
-    derived: tuple[Memory, ...]
-    rewritten: tuple[Memory, ...]
-    mental_models: tuple[str, ...]
-    dry_run: bool
-    until: datetime | None
 
 
 @dataclass(frozen=True)
@@ -220,10 +207,8 @@ class _GraphContent:
     examples: tuple[tuple[str | tuple[str, str], tuple[str, ...]], ...]
 
 
-_CONTENT: Mapping[type, type] = {Forgotten: _ForgottenContent, BankGraph: _GraphContent}
+_CONTENT: Mapping[type, type] = {Forgotten: ForgottenFields, BankGraph: _GraphContent}
 """Form of the results that are not JSON as they are."""
-
-_TOLD = [each.name for each in fields(_ForgottenContent) if each.name != "ids"]
 
 
 @cache
