@@ -10,10 +10,16 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, tzinfo
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from hindsight_integrations.errors import ContentTooLargeError, InvalidInputError
-from hindsight_integrations.models import MemoryType, Metadata, MetadataValue, TimeSpan, utc_now
+from hindsight_integrations.models import (
+    MemoryType,
+    Metadata,
+    MetadataValue,
+    TimeSpan,
+    utc_now,
+)
 
 MAX_ID = 256
 """Longest id, tag, scope or name, in characters."""
@@ -49,6 +55,29 @@ When: TypeAlias = datetime | date | str
 """A time as callers may give it; text is ISO 8601."""
 
 
+@runtime_checkable
+class MemoryLike(Protocol):
+    """What can be given in place of a memory's id: a `Memory`, or a value that shows one.
+
+    Such are `Recalled`, `Observation` and `Opinion`.
+    """
+
+    @property
+    def id(self) -> str:
+        """Id of the memory."""
+        ...
+
+    @property
+    def bank_id(self) -> str:
+        """The bank that has the memory."""
+        ...
+
+    @property
+    def proof_count(self) -> int:
+        """Number of sources that support it."""
+        ...
+
+
 def shown(value: object) -> str:
     """Return a value for an error message: its repr, shortened."""
     text = repr(value)
@@ -58,7 +87,9 @@ def shown(value: object) -> str:
 def text(value: object, what: str, *, most: int | None = None) -> str:
     """Return valid unicode of at most `most` characters: surrogates joined, NUL bytes dropped."""
     if not isinstance(value, str):
-        raise InvalidInputError(f"{what} is {shown(value)}; give text")
+        id = getattr(value, "id", None)
+        wanted = f"its id, {shown(id)}" if isinstance(id, str) and id else "text"
+        raise InvalidInputError(f"{what} is {shown(value)}; give {wanted}")
     if "\0" in value:
         value = value.replace("\0", "")
     value = well_formed(value)
@@ -132,6 +163,35 @@ def label(what: str, value: object) -> str:
     if not clean.strip():
         raise InvalidInputError(f"{what} is blank; give at least one visible character")
     return clean
+
+
+def memory_id(what: str, value: object, bank_id: str) -> str:
+    """Return the id of a memory of a bank, given as the id or as the memory itself.
+
+    Raises:
+        InvalidInputError: it is neither, or a memory of another bank.
+    """
+    if isinstance(value, str):
+        return label(what, value)
+    if not isinstance(value, MemoryLike) or isinstance(value, type):
+        raise InvalidInputError(
+            f"{what} is {shown(value)}; give the id of a memory, or a memory itself, such as one "
+            "that recall returned"
+        )
+    if value.bank_id != bank_id:
+        raise InvalidInputError(
+            f"{what} is a memory of bank {value.bank_id!r}, but the bank given is {bank_id!r}: "
+            f"{shown(value)}"
+        )
+    return label(what, value.id)
+
+
+def memory_ids(what: str, values: object, bank_id: str) -> list[str]:
+    """Return the ids of memories of a bank, given one or several as in `memory_id`."""
+    if isinstance(values, str | MemoryLike):
+        return [memory_id(what, values, bank_id)]
+    given = items(what, cast("Iterable[object]", values), "memories, or their ids")
+    return [memory_id(f"one of {what}", value, bank_id) for value in given]
 
 
 def flag(what: str, value: object) -> bool:

@@ -34,6 +34,7 @@ from hindsight_integrations.stores.base import (
     StoredBank,
 )
 from hindsight_integrations.stores.reads import every_memory, read_one
+from hindsight_integrations.validation import MemoryLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,9 @@ class Entities:
 
         return self._changed(bank_id, make)
 
-    def split(self, bank_id: str, entity: str, name: str, memory_ids: Sequence[str]) -> Entity:
+    def split(
+        self, bank_id: str, entity: str, name: str, memory_ids: Sequence[str | MemoryLike]
+    ) -> Entity:
         """Split an entity: the given memories will mention the new entity `name` instead.
 
         If `name` is an alias of the old entity, it moves to the new one.
@@ -121,8 +124,7 @@ class Entities:
         Raises:
             MemoryNotFoundError: one of the memories does not exist, or does not mention it.
         """
-        given = validation.items_or_one("memory_ids", memory_ids, "ids of memories that mention it")
-        ids = tuple(validation.label("a memory id", memory_id) for memory_id in given)
+        ids = tuple(validation.memory_ids("memory_ids", memory_ids, bank_id))
         if not ids:
             raise InvalidInputError("no memory ids given; give ids of memories that mention it")
 

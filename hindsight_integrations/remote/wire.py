@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date, timedelta
 from enum import Enum
@@ -20,6 +20,8 @@ import numpy as np
 from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
+from hindsight_integrations import validation
+from hindsight_integrations.conclusions import Quotation
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.json_form import adapter
 from hindsight_integrations.models import Memory, Message
@@ -39,6 +41,7 @@ from hindsight_integrations.namespaces.tags import Tags
 from hindsight_integrations.pictures.graph import BankGraph
 from hindsight_integrations.results import Forgotten, ForgottenFields
 from hindsight_integrations.retain.request import Item
+from hindsight_integrations.validation import MemoryLike
 
 NAMESPACES: Mapping[str, type] = {
     "banks": Banks,
@@ -83,6 +86,7 @@ _ELEMENTS: Mapping[tuple[str, str], type] = {
     ("retain_many", "items"): Item,
     ("retain_messages", "messages"): Message,
     ("retain_memories", "memories"): Memory,
+    ("observations.add", "sources"): Quotation,
 }
 """Type of the elements of arguments; each is read by itself, since the others may be usable."""
 
@@ -137,10 +141,11 @@ class Verb:
             TypeError: they do not fit the method.
         """
         try:
-            return dict(self.signature.bind(*args, **kwargs).arguments)
+            given = dict(self.signature.bind(*args, **kwargs).arguments)
         except TypeError as error:
             takes = ", ".join(self.signature.parameters)
             raise TypeError(f"{self.method.__name__}() {error}; arguments: {takes}") from error
+        return {name: _sent(name, value, given.get("bank_id")) for name, value in given.items()}
 
     def read(self, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments of a call from JSON, by position and by name.
@@ -197,6 +202,20 @@ class Verb:
 
 
 _REST = inspect.Parameter.VAR_POSITIONAL
+
+_OF_MEMORIES = frozenset({"memory_id", "ids", "memory_ids", "sources"})
+"""Arguments that name memories."""
+
+
+def _sent(name: str, value: object, bank_id: object) -> object:
+    """Return an argument with the ids of the memories that were given in place of them."""
+    if name not in _OF_MEMORIES:
+        return value
+    if isinstance(value, MemoryLike):
+        return validation.memory_id(name, value, str(bank_id))
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        return [_sent(name, each, bank_id) for each in value]
+    return value
 
 
 @dataclass(frozen=True)
