@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, tzinfo
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
@@ -82,6 +83,37 @@ def shown(value: object) -> str:
     """Return a value for an error message: its repr, shortened."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+_NUMBERS = ("k", "top_k", "topk", "n", "limit", "n_results", "num_results", "max_results")
+"""Names under which other libraries take a number of results."""
+
+_ELSEWHERE = {
+    "filter": "where",
+    "filters": "where",
+    "threshold": "min_score",
+    "score_threshold": "min_score",
+    "similarity_threshold": "min_score",
+}
+"""Names of arguments in other libraries, with those that they have here."""
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return the end of the error for an unknown argument: what may have been meant, or "".
+
+    Args:
+        name: the unknown argument.
+        known: the names of the arguments that there are.
+    """
+    names = set(known)
+    if name in _NUMBERS and not names.isdisjoint(own := ("k", "similarity_top_k", "limit")):
+        return f"; did you mean {next(each for each in own if each in names)!r}?"
+    if name in _NUMBERS and "max_tokens" in names:
+        return (
+            "; a recall has a token budget, max_tokens: for a number of memories, take result[:3]"
+        )
+    near = [_ELSEWHERE[name]] if name in _ELSEWHERE else get_close_matches(name, names, n=1)
+    return f"; did you mean {near[0]!r}?" if near and near[0] in names else ""
 
 
 def text(value: object, what: str, *, most: int | None = None) -> str:
@@ -297,10 +329,19 @@ def timestamp(what: str, value: D | date | str, zone: tzinfo = UTC) -> D:
     try:
         time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     except (TypeError, ValueError) as error:
+        seconds = "; of seconds since 1970: datetime.fromtimestamp(float(...), UTC)"
         raise InvalidInputError(
             f"{what} is {shown(value)}; give a datetime, or ISO 8601 text such as 2024-05-07T13:56"
+            f"{seconds if _is_number(value) else ''}"
         ) from error
     return time.replace(tzinfo=zone) if time.tzinfo is None else time
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return not isinstance(value, bool) and math.isfinite(float(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
 
 
 def time_or_now(what: str, value: When | None, zone: tzinfo = UTC) -> datetime:

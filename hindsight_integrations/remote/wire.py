@@ -143,8 +143,11 @@ class Verb:
         try:
             given = dict(self.signature.bind(*args, **kwargs).arguments)
         except TypeError as error:
-            takes = ", ".join(self.signature.parameters)
-            raise TypeError(f"{self.method.__name__}() {error}; arguments: {takes}") from error
+            takes = self.signature.parameters
+            hint = "".join(validation.meant(name, takes) for name in kwargs.keys() - takes.keys())
+            raise TypeError(
+                f"{self.method.__name__}() {error}; arguments: {', '.join(takes)}{hint}"
+            ) from error
         return {name: _sent(name, value, given.get("bank_id")) for name, value in given.items()}
 
     def read(self, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
