@@ -86,10 +86,16 @@ def test_a_recalled_memory_can_be_returned_by_a_route(garden: Service) -> None:
     def recall(question: str) -> list[dict[str, Any]]:
         return [memory.to_dict() for memory in garden.memory.recall("garden", question)]
 
+    @app.get("/unchanged")
+    def unchanged(question: str):  # type: ignore[no-untyped-def]
+        return garden.memory.recall("garden", question)
+
     with TestClient(app) as client:
+        whole = client.get("/unchanged", params={"question": "Who planted pear trees?"}).json()
         best = client.get("/recall", params={"question": "Who planted pear trees?"}).json()[0]
     assert best["memory"]["text"] == "We planted six pear trees."
     assert best["rank"] == 1
+    assert whole["memories"][0]["signals"] == best["signals"]
 
 
 def returned(hint: Any) -> list[Any]:
