@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from hindsight_integrations.errors import ContentTooLargeError, InvalidInputError
+from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.models import (
     MemoryType,
     Metadata,
@@ -219,9 +220,16 @@ def memory_id(what: str, value: object, bank_id: str) -> str:
 
 
 def memory_ids(what: str, values: object, bank_id: str) -> list[str]:
-    """Return the ids of memories of a bank, given one or several as in `memory_id`."""
+    """Return the ids of memories of a bank, given one or several as in `memory_id`.
+
+    A whole result is refused: what a recall finds near a question is seldom all meant.
+    """
     if isinstance(values, str | MemoryLike):
         return [memory_id(what, values, bank_id)]
+    if isinstance(values, JsonForm):
+        raise InvalidInputError(
+            f"{what} is {shown(values)}; give the memories that are meant, or their ids, in a list"
+        )
     given = items(what, cast("Iterable[object]", values), "memories, or their ids")
     return [memory_id(f"one of {what}", value, bank_id) for value in given]
 
@@ -329,17 +337,18 @@ def timestamp(what: str, value: D | date | str, zone: tzinfo = UTC) -> D:
     try:
         time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     except (TypeError, ValueError) as error:
-        seconds = "; of seconds since 1970: datetime.fromtimestamp(float(...), UTC)"
+        hint = "; of seconds since 1970: datetime.fromtimestamp(float(...), UTC)"
         raise InvalidInputError(
             f"{what} is {shown(value)}; give a datetime, or ISO 8601 text such as 2024-05-07T13:56"
-            f"{seconds if _is_number(value) else ''}"
+            f"{hint if _is_of_seconds(value) else ''}"
         ) from error
     return time.replace(tzinfo=zone) if time.tzinfo is None else time
 
 
-def _is_number(value: object) -> bool:
+def _is_of_seconds(value: object) -> bool:
+    """Return True for a number that can be no year or day: seconds since 1970, after 1973."""
     try:
-        return not isinstance(value, bool) and math.isfinite(float(value))  # type: ignore[arg-type]
+        return math.isfinite(seconds := float(value)) and seconds >= 1e8  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return False
 

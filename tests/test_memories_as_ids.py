@@ -47,7 +47,10 @@ def test_memories_are_forgotten_one_or_several(memory: Hindsight) -> None:
     trees, pump = memory.memories.list("garden")
     assert memory.forget("garden", memory.recall("garden", "pear trees")[0]) == (trees.id,)
     assert memory.forget("garden", [pump], dry_run=True).memories == (pump,)
-    assert memory.forget("garden", memory.memories.list("garden")) == (pump.id,)
+    for whole in (memory.recall("garden", "pump"), memory.memories.list("garden")):
+        with pytest.raises(InvalidInputError, match="give the memories that are meant"):
+            memory.forget("garden", whole)  # type: ignore[arg-type]
+    assert memory.forget("garden", memory.memories.list("garden").items) == (pump.id,)
     with pytest.raises(MemoryNotFoundError, match=f"no memory '{trees.id}'"):
         memory.forget("garden", [trees.id, pump])
 

@@ -80,8 +80,16 @@ def test_a_number_as_a_time_is_refused_with_how_to_convert_it(
     for retain in retains:
         with pytest.raises(InvalidInputError, match=r"1970: datetime.fromtimestamp\(float"):
             retain()
-    with pytest.raises(InvalidInputError, match=r"such as 2024-05-07T13:56$"):
-        memory.retain("garden", "It rained.", timestamp="yesterday")
+    for text in ("yesterday", "2024"):
+        with pytest.raises(InvalidInputError, match=r"such as 2024-05-07T13:56$"):
+            memory.retain("garden", "It rained.", timestamp=text)
+
+
+def test_several_values_in_a_condition_are_refused_with_the_operator_for_them(
+    memory: Hindsight,
+) -> None:
+    with pytest.raises(InvalidInputError, match=r"for one of several values, give {'\$in'"):
+        memory.recall("garden", "pear trees", where={"source": ["mail", "chat"]})
 
 
 def test_messages_and_other_fields_given_as_items(memory: Hindsight) -> None:

@@ -405,6 +405,11 @@ def _value(name: str, value: object, zone: tzinfo) -> MetadataValue:
             f"where[{name!r}] is None; to find memories without the field, give "
             "{'$exists': False}"
         )
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        raise InvalidInputError(
+            f"where[{name!r}] is {validation.shown(value)}; for one of several values, give "
+            "{'$in': [...]}"
+        )
     return validation.metadata_value(name, value)
 
 

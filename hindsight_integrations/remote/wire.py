@@ -23,7 +23,7 @@ from pydantic_core import to_jsonable_python
 from hindsight_integrations import validation
 from hindsight_integrations.conclusions import Quotation
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.json_form import adapter
+from hindsight_integrations.json_form import JsonForm, adapter
 from hindsight_integrations.models import Memory, Message
 from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
@@ -216,6 +216,8 @@ def _sent(name: str, value: object, bank_id: object) -> object:
         return value
     if isinstance(value, MemoryLike):
         return validation.memory_id(name, value, str(bank_id))
+    if isinstance(value, JsonForm):
+        return validation.memory_ids(name, value, str(bank_id))  # which refuses it
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
         return [_sent(name, each, bank_id) for each in value]
     return value
