@@ -266,6 +266,10 @@ def reason(value: object) -> str | None:
 
 def bank_id(value: object) -> str:
     """Return a bank's id."""
+    if isinstance(value, list | tuple):
+        raise InvalidInputError(
+            f"bank_id is {shown(value)}; give the id of one bank: only recall takes several"
+        )
     return label("bank_id", value)
 
 

@@ -96,3 +96,14 @@ def test_messages_and_other_fields_given_as_items(memory: Hindsight) -> None:
     items = [{"role": "user", "content": "It rained."}, {"text": "It rained."}]
     for failed in memory.retain_many("garden", items).failed:
         assert str(failed.error).endswith("messages of a chat are for retain_messages")
+
+
+def test_memories_given_as_texts_and_banks_given_as_one(memory: Hindsight) -> None:
+    trees = memory.memories.list("garden")[0]
+    with pytest.raises(InvalidInputError, match="for a Memory retain_memory"):
+        memory.retain("copy", trees)
+    (failed,) = memory.retain_many("copy", [trees]).failed
+    assert str(failed.error).endswith("memories are for retain_memories")
+    for verb in (memory.context, memory.reflect):
+        with pytest.raises(InvalidInputError, match="one bank: only recall takes several"):
+            verb(["garden", "copy"], "pear trees")  # type: ignore[arg-type]

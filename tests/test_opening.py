@@ -124,7 +124,7 @@ def test_the_models_of_the_later_opening_hold_and_other_settings_are_refused(
     with Hindsight(folder, settings=QUIET, llm=lambda system, user: "Hm.") as again:
         assert memory.runtime.model is again.runtime.model is not None
     assert memory.runtime.model is not None
-    with pytest.raises(InvalidInputError, match=r"other settings \(max_tokens=4096\); use the same"):
+    with pytest.raises(InvalidInputError, match=r"other settings \(max_tokens=4096\); "):
         Hindsight(folder, settings=Settings(consolidate=False, max_tokens=7))
     with pytest.raises(InvalidInputError, match="another embedder"):
         Hindsight(folder, settings=QUIET, embedder=lambda texts: [[1.0, 0.0] for _ in texts])

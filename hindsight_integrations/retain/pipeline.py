@@ -645,7 +645,7 @@ def as_item(value: object, index: int) -> Item:
         return Item(**value)
     raise InvalidInputError(
         f"items[{index}] is {validation.shown(value)}; give a text, an Item, a mapping, "
-        "or a LangChain or LlamaIndex document"
+        "or a LangChain or LlamaIndex document; memories are for retain_memories"
     )
 
 
