@@ -62,6 +62,7 @@ from hindsight_integrations.retain.request import (
     text_submission,
 )
 from hindsight_integrations.stores.base import Vector
+from hindsight_integrations.validation import MemoryLike
 
 
 class Hindsight(OpenedMemory):
@@ -574,7 +575,7 @@ class Hindsight(OpenedMemory):
     def forget(
         self,
         bank_id: str,
-        ids: str | Sequence[str] = (),
+        ids: str | MemoryLike | Sequence[str | MemoryLike] = (),
         *,
         document_id: str | None = None,
         after: timedelta | None = None,
@@ -591,7 +592,7 @@ class Hindsight(OpenedMemory):
 
         Args:
             bank_id: which bank.
-            ids: ids of memories.
+            ids: a memory or several: ids, or memories themselves, such as recall's results.
             document_id: a document, or the session of a conversation, with its text and with
                 everything the session stores: messages, and entries of a reflection memory.
             after: grace period during which `memories.restore` can undo this. The memories are

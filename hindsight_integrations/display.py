@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from html import escape
 
+from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.rendering import visible
 from hindsight_integrations.timespan import day_text
 
@@ -83,7 +84,7 @@ def lines(title: str, items: Sequence[object], most: int = 10) -> str:
     return "\n".join([title, *shown, *rest])
 
 
-class NotebookTable(ABC):
+class NotebookTable(JsonForm, ABC):
     """Base of values that a notebook shows as a table of their fields."""
 
     __slots__ = ()

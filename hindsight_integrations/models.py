@@ -11,6 +11,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar, get_args, overload
 from hindsight_integrations import display
 from hindsight_integrations.display import NotebookTable
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.timespan import Precision, TimeSpan, as_utc
 
 __all__ = [
@@ -190,7 +191,7 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Directive:
+class Directive(JsonForm):
     """A hard rule for reflection, with a name.
 
     It is in force while its text is among the `directives` of its bank.
@@ -345,7 +346,7 @@ class Document(NotebookTable):
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(JsonForm):
     """A part of a document: about a paragraph of text, or one message of a conversation.
 
     `position` orders the chunks of a document; it may have gaps.
@@ -616,7 +617,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
+class Page(JsonForm, Generic[T]):
     """One page of a longer list; iterating over it gives its items.
 
     Attributes:

@@ -120,7 +120,7 @@ class OpenedMemory(ContextManaged):
         service; the other variables are then ignored. `HINDSIGHT_GRAPH` is the URL of a Neo4j
         server, `HINDSIGHT_VECTORS` the URL of a Chroma or Neo4j server, `HINDSIGHT_EMBEDDER` the
         name of an installed model, and `HINDSIGHT_<SETTING>` overrides a setting. A blank variable
-        counts as unset.
+        counts as unset; one whose name is nearly right is named in a warning of the log.
         """
         given: dict[str, object] = {**from_environment(), **options}
         if is_url(given["path"]):  # a service, which has stores, models and settings of its own

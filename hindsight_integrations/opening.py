@@ -175,7 +175,12 @@ def _adapt(runtime: Runtime, before: Arguments, given: Arguments) -> Arguments:
     """
     differs = None
     if given.settings != before.settings:
-        differs = "other settings"
+        changed = ", ".join(
+            f"{each.name}={getattr(before.settings, each.name)!r}"
+            for each in fields(Settings)
+            if getattr(before.settings, each.name) != getattr(given.settings, each.name)
+        )
+        differs = f"other settings ({changed})"
     elif (
         given.embedder is not before.embedder
         and embedder_identity(given.embedder, given.settings) != runtime.embedder_identity

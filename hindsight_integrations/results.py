@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import chain
-from typing import NamedTuple, Self, overload
+from typing import Any, NamedTuple, Self, overload
 
 from hindsight_integrations import display
 from hindsight_integrations.display import NotebookTable
 from hindsight_integrations.errors import MemoryNotFoundError
 from hindsight_integrations.explain import DETAILED, Explanation
+from hindsight_integrations.json_form import JsonForm, json_fields
 from hindsight_integrations.models import (
     Chunk,
     Entity,
@@ -82,7 +83,7 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class RetainResult:
+class RetainResult(JsonForm):
     """Changes made by one call of a retain method.
 
     Attributes:
@@ -142,6 +143,19 @@ class RetainResult:
 # Forgetting
 
 
+@dataclass(frozen=True, slots=True)
+class ForgottenFields:
+    """The ids and attributes of `Forgotten` as fields."""
+
+    ids: tuple[str, ...]
+    memories: tuple[Memory, ...]
+    derived: tuple[Memory, ...]
+    rewritten: tuple[Memory, ...]
+    mental_models: tuple[str, ...]
+    dry_run: bool
+    until: datetime | None
+
+
 class Forgotten(tuple[str, ...]):
     """Ids of the memories that were deleted or, in a dry run, would be deleted.
 
@@ -181,6 +195,23 @@ class Forgotten(tuple[str, ...]):
         made.mental_models, made.dry_run, made.until = mental_models, dry_run, until
         return made
 
+    @property
+    def fields(self) -> ForgottenFields:
+        """The ids and attributes in one value."""
+        return ForgottenFields(
+            tuple(self),
+            self.memories,
+            self.derived,
+            self.rewritten,
+            self.mental_models,
+            self.dry_run,
+            self.until,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ids and all attributes as values of JSON; see `RecallResult.to_dict`."""
+        return json_fields(self.fields)
+
     def __repr__(self) -> str:
         would = "would forget" if self.dry_run else "forgot"
         further = (
@@ -195,7 +226,7 @@ class Forgotten(tuple[str, ...]):
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(JsonForm):
     """Changes of a bank between two times.
 
     Attributes:
@@ -308,7 +339,7 @@ class RecalledModel:
 
 
 @dataclass(frozen=True, slots=True)
-class RecallResult(RankedResult):
+class RecallResult(RankedResult, JsonForm):
     """Memories recalled, best first, and how they were found.
 
     Attributes:
@@ -418,7 +449,7 @@ NOTHING_CERTAIN = "Nothing known for certain. Nearest memories, which may not an
 
 
 @dataclass(frozen=True, slots=True)
-class Staleness:
+class Staleness(JsonForm):
     """Changes since a mental model was written. Truthy if there are any.
 
     Attributes:
@@ -470,7 +501,7 @@ class ContextItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class Context(JsonForm):
     """Memories of a bank on a question, in sections, within a token budget.
 
     Attributes:
@@ -544,7 +575,7 @@ class Bound(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reflection:
+class Reflection(JsonForm):
     """An answer from memory. Truthy if it cites a source.
 
     Attributes:

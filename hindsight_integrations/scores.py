@@ -99,6 +99,10 @@ class Signals(Sequence[Signal]):
     def __hash__(self) -> int:
         return hash(self._made())
 
+    def __deepcopy__(self, memo: object) -> tuple[Signal, ...]:
+        """Return a tuple: what copies a result for JSON (`asdict`, FastAPI) knows no other type."""
+        return self._made()
+
     def __repr__(self) -> str:
         return repr(self._made())
 

@@ -6,16 +6,39 @@ environment variables `HINDSIGHT_<NAME>`, for instance `HINDSIGHT_MAX_CONTENT_CH
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, tzinfo
+from difflib import get_close_matches
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hindsight_integrations.errors import InvalidInputError
 
+log = logging.getLogger("hindsight_integrations")
+
 Hemisphere = Literal["north", "south"]
+
+PREFIX = "HINDSIGHT_"
+"""Beginning of the variables that this package reads."""
+
+PARTS = ("path", "graph", "vectors", "embedder", "model_dir")
+"""Variables of a memory in addition to its settings, without the prefix and in lower case."""
+
+_CONFIG = "config"
+"""Variable of the command line alone."""
+
+_OTHER_PROGRAMS = tuple(f"{PREFIX}{name}_" for name in ("API", "CP", "EMBED"))
+"""Beginnings of the variables that the programs of Hindsight itself read."""
+
+_LIKENESS = 0.7
+"""Least likeness of a name to a known one that is taken for a slip (`difflib`): "GRAPH_URL" has
+0.71 to "GRAPH", and "IDLE_TIMEOUT", which other programs read, 0.69 to "ARM_TIMEOUT"."""
+
+_warned: set[str] = set()
+"""Misspelled variables that this process has warned of."""
 
 
 def variable(name: str, environ: Mapping[str, str] | None = None) -> str | None:
@@ -25,6 +48,26 @@ def variable(name: str, environ: Mapping[str, str] | None = None) -> str | None:
     """
     value = (os.environ if environ is None else environ).get(name, "")
     return value if value.strip() else None
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known variable whose name is most like that of an unknown one, or None."""
+    names = {each.removeprefix(PREFIX): each for each in known}
+    near = get_close_matches(name.removeprefix(PREFIX), names, n=1, cutoff=_LIKENESS)
+    return names[near[0]] if near else None
+
+
+def warn_of_misspelled(known: Iterable[str], environ: Mapping[str, str] | None = None) -> None:
+    """Log a warning for each variable whose name is nearly a known one, once in a process.
+
+    No error, and nothing about other names: other programs read variables with this prefix too.
+    """
+    environ, known = os.environ if environ is None else environ, set(known)
+    unknown = {name for name in environ if name.startswith(PREFIX)} - known - _warned
+    for name in sorted(unknown):
+        if not name.startswith(_OTHER_PROGRAMS) and (meant := nearest(name, known)):
+            _warned.add(name)
+            log.warning("the variable %s is not read; did you mean %s?", name, meant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +188,17 @@ class Settings:
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
         """Return the defaults, overridden by `HINDSIGHT_*` variables that are not blank.
 
+        A variable whose name is nearly that of one that is read is reported in a log warning.
+
         Raises:
             InvalidInputError: a variable cannot be converted to the type of its setting.
         """
+        names = (*PARTS, _CONFIG, *(field.name for field in fields(cls)))
+        warn_of_misspelled([f"{PREFIX}{name.upper()}" for name in names], environ)
         given = {
             field.name: _parse(field.name, type(field.default), text)
             for field in fields(cls)
-            if (text := variable(f"HINDSIGHT_{field.name.upper()}", environ)) is not None
+            if (text := variable(f"{PREFIX}{field.name.upper()}", environ)) is not None
         }
         return cls(**given)  # type: ignore[arg-type]
 

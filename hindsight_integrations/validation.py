@@ -9,11 +9,19 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, tzinfo
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from hindsight_integrations.errors import ContentTooLargeError, InvalidInputError
-from hindsight_integrations.models import MemoryType, Metadata, MetadataValue, TimeSpan, utc_now
+from hindsight_integrations.json_form import JsonForm
+from hindsight_integrations.models import (
+    MemoryType,
+    Metadata,
+    MetadataValue,
+    TimeSpan,
+    utc_now,
+)
 
 MAX_ID = 256
 """Longest id, tag, scope or name, in characters."""
@@ -49,16 +57,72 @@ When: TypeAlias = datetime | date | str
 """A time as callers may give it; text is ISO 8601."""
 
 
+@runtime_checkable
+class MemoryLike(Protocol):
+    """What can be given in place of a memory's id: a `Memory`, or a value that shows one.
+
+    Such are `Recalled`, `Observation` and `Opinion`.
+    """
+
+    @property
+    def id(self) -> str:
+        """Id of the memory."""
+        ...
+
+    @property
+    def bank_id(self) -> str:
+        """The bank that has the memory."""
+        ...
+
+    @property
+    def proof_count(self) -> int:
+        """Number of sources that support it."""
+        ...
+
+
 def shown(value: object) -> str:
     """Return a value for an error message: its repr, shortened."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+_NUMBERS = ("k", "top_k", "topk", "n", "limit", "n_results", "num_results", "max_results")
+"""Names under which other libraries take a number of results."""
+
+_ELSEWHERE = {
+    "filter": "where",
+    "filters": "where",
+    "threshold": "min_score",
+    "score_threshold": "min_score",
+    "similarity_threshold": "min_score",
+}
+"""Names of arguments in other libraries, with those that they have here."""
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return the end of the error for an unknown argument: what may have been meant, or "".
+
+    Args:
+        name: the unknown argument.
+        known: the names of the arguments that there are.
+    """
+    names = set(known)
+    if name in _NUMBERS and not names.isdisjoint(own := ("k", "similarity_top_k", "limit")):
+        return f"; did you mean {next(each for each in own if each in names)!r}?"
+    if name in _NUMBERS and "max_tokens" in names:
+        return (
+            "; a recall has a token budget, max_tokens: for a number of memories, take result[:3]"
+        )
+    near = [_ELSEWHERE[name]] if name in _ELSEWHERE else get_close_matches(name, names, n=1)
+    return f"; did you mean {near[0]!r}?" if near and near[0] in names else ""
+
+
 def text(value: object, what: str, *, most: int | None = None) -> str:
     """Return valid unicode of at most `most` characters: surrogates joined, NUL bytes dropped."""
     if not isinstance(value, str):
-        raise InvalidInputError(f"{what} is {shown(value)}; give text")
+        id = getattr(value, "id", None)
+        wanted = f"its id, {shown(id)}" if isinstance(id, str) and id else "text"
+        raise InvalidInputError(f"{what} is {shown(value)}; give {wanted}")
     if "\0" in value:
         value = value.replace("\0", "")
     value = well_formed(value)
@@ -134,6 +198,42 @@ def label(what: str, value: object) -> str:
     return clean
 
 
+def memory_id(what: str, value: object, bank_id: str) -> str:
+    """Return the id of a memory of a bank, given as the id or as the memory itself.
+
+    Raises:
+        InvalidInputError: it is neither, or a memory of another bank.
+    """
+    if isinstance(value, str):
+        return label(what, value)
+    if not isinstance(value, MemoryLike) or isinstance(value, type):
+        raise InvalidInputError(
+            f"{what} is {shown(value)}; give the id of a memory, or a memory itself, such as one "
+            "that recall returned"
+        )
+    if value.bank_id != bank_id:
+        raise InvalidInputError(
+            f"{what} is a memory of bank {value.bank_id!r}, but the bank given is {bank_id!r}: "
+            f"{shown(value)}"
+        )
+    return label(what, value.id)
+
+
+def memory_ids(what: str, values: object, bank_id: str) -> list[str]:
+    """Return the ids of memories of a bank, given one or several as in `memory_id`.
+
+    A whole result is refused: what a recall finds near a question is seldom all meant.
+    """
+    if isinstance(values, str | MemoryLike):
+        return [memory_id(what, values, bank_id)]
+    if isinstance(values, JsonForm):
+        raise InvalidInputError(
+            f"{what} is {shown(values)}; give the memories that are meant, or their ids, in a list"
+        )
+    given = items(what, cast("Iterable[object]", values), "memories, or their ids")
+    return [memory_id(f"one of {what}", value, bank_id) for value in given]
+
+
 def flag(what: str, value: object) -> bool:
     """Return True or False."""
     if not isinstance(value, bool):
@@ -166,6 +266,10 @@ def reason(value: object) -> str | None:
 
 def bank_id(value: object) -> str:
     """Return a bank's id."""
+    if isinstance(value, list | tuple):
+        raise InvalidInputError(
+            f"bank_id is {shown(value)}; give the id of one bank: only recall takes several"
+        )
     return label("bank_id", value)
 
 
@@ -237,10 +341,20 @@ def timestamp(what: str, value: D | date | str, zone: tzinfo = UTC) -> D:
     try:
         time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     except (TypeError, ValueError) as error:
+        hint = "; of seconds since 1970: datetime.fromtimestamp(float(...), UTC)"
         raise InvalidInputError(
             f"{what} is {shown(value)}; give a datetime, or ISO 8601 text such as 2024-05-07T13:56"
+            f"{hint if _is_of_seconds(value) else ''}"
         ) from error
     return time.replace(tzinfo=zone) if time.tzinfo is None else time
+
+
+def _is_of_seconds(value: object) -> bool:
+    """Return True for a number that can be no year or day: seconds since 1970, after 1973."""
+    try:
+        return math.isfinite(seconds := float(value)) and seconds >= 1e8  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
 
 
 def time_or_now(what: str, value: When | None, zone: tzinfo = UTC) -> datetime:

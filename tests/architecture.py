@@ -53,7 +53,7 @@ LEVELS = [
 """The parts of the package, lowest first. A part imports only what is on lower levels."""
 
 LEVEL = {part: level for level, parts in enumerate(LEVELS) for part in parts}
-INDEPENDENT = {"asynchronous", "forks", "private", "tool_arguments"}
+INDEPENDENT = {"asynchronous", "forks", "json_form", "private", "tool_arguments"}
 """Parts that import nothing of the package, and may be used anywhere."""
 
 

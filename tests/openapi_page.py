@@ -58,7 +58,10 @@ def http_api_page(made: str) -> str:
         lines.append("")
     lines += ["### Refused with 501", ""]
     lines += [f"- `{method} {path}`" for method, path, _ in refused]
-    lines += ["", "## The whole Python API", "", f"`POST {ENGINE}` and the verb.", ""]
+    verbs = (
+        f"`POST {ENGINE}` and the verb. The answer is what the result's `to_dict()` is in Python."
+    )
+    lines += ["", "## The whole Python API", "", verbs, ""]
     return "\n".join([*lines, *_engine(content, engine), ""])
 
 

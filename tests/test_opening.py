@@ -15,7 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,15 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage
 
 from hindsight_integrations import (
+    ChromaVectors,
     ClosedError,
     ForkedError,
     Hindsight,
     HindsightError,
     InvalidInputError,
     Settings,
+    SqliteGraph,
+    StoreCorruptError,
 )
 from hindsight_integrations.langchain import (
     HindsightMiddleware,
@@ -82,13 +85,46 @@ def test_a_folder_opened_twice_is_one_engine_until_the_last_is_closed(
         assert later.recall("alice", "Who paints?").memories[0].text == "Alice paints."
 
 
+def test_a_folder_whose_vectors_are_elsewhere_is_refused_before_anything_is_written(
+    folder: Path, tmp_path: Path
+) -> None:
+    with (
+        closing(ChromaVectors.in_folder(tmp_path / "elsewhere")) as vectors,
+        Hindsight(folder, vectors=vectors, settings=QUIET) as memory,
+    ):
+        memory.retain("alice", "Alice sings in Bergen.")
+        before = {path.name for path in folder.iterdir()}
+        with pytest.raises(InvalidInputError, match=r"elsewhere on .* Give the same vectors="):
+            Hindsight(folder, settings=QUIET)
+        assert {path.name for path in folder.iterdir()} == before
+        assert memory.health()
+    with Hindsight(folder, settings=QUIET) as memory:  # nobody uses the other one now
+        assert memory.health()
+        found = memory.recall("alice", "Who sings?", arms=["semantic"])
+        assert found[0].text == "Alice sings in Bergen."
+
+
+def test_a_folder_whose_graph_is_elsewhere_says_how_to_give_it(
+    folder: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere.sqlite3"
+    with Hindsight(folder, graph=SqliteGraph(elsewhere), settings=QUIET) as memory:
+        memory.retain("alice", "Alice sings in Bergen.")
+    before = {path.name for path in folder.iterdir()}
+    with pytest.raises(StoreCorruptError, match="on a server, give its URL, as in graph="):
+        Hindsight(folder, settings=QUIET)
+    assert {path.name for path in folder.iterdir()} == before
+    with Hindsight(folder, graph=SqliteGraph(elsewhere), settings=QUIET) as memory:
+        assert memory.recall("alice", "Who sings?")[0].text == "Alice sings in Bergen."
+
+
 def test_the_models_of_the_later_opening_hold_and_other_settings_are_refused(
     memory: Hindsight, folder: Path
 ) -> None:
     with Hindsight(folder, settings=QUIET, llm=lambda system, user: "Hm.") as again:
         assert memory.runtime.model is again.runtime.model is not None
     assert memory.runtime.model is not None
-    with pytest.raises(InvalidInputError, match="other settings"):
+    with pytest.raises(InvalidInputError, match=r"other settings \(max_tokens=4096\); "):
         Hindsight(folder, settings=Settings(consolidate=False, max_tokens=7))
     with pytest.raises(InvalidInputError, match="another embedder"):
         Hindsight(folder, settings=QUIET, embedder=lambda texts: [[1.0, 0.0] for _ in texts])

@@ -21,7 +21,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from datetime import date, time
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -29,16 +28,13 @@ import typer
 
 from hindsight_integrations.cli.inputs import JSON
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.settings import Settings, variable
+from hindsight_integrations.settings import PARTS, PREFIX, Settings, nearest, variable
 
 DEFAULT = Path(typer.get_app_dir("hindsight-memory")) / "config.toml"
 """The file that is read if no other is named."""
 
-VARIABLES = ("HINDSIGHT_", "NEO4J_", "CHROMA_")
+VARIABLES = (PREFIX, "NEO4J_", "CHROMA_")
 """Beginnings of the variables that the table `environment` sets."""
-
-PARTS = ("path", "graph", "vectors", "embedder", "model_dir", "models_path")
-"""Variables in addition to those of the settings, without the prefix and in lower case."""
 
 Defaults: TypeAlias = dict[str, Any]
 """Defaults of options by parameter name; of a group, those of its commands by name."""
@@ -79,9 +75,9 @@ def _set_variables(table: Any) -> None:
             )
         if isinstance(value, dict | list):
             raise InvalidInputError(f"{name} must be a single value")
-        if name.startswith("HINDSIGHT_") and name not in (known := _variables()):
-            near = get_close_matches(name, known, n=1, cutoff=0.8)
-            meant = f"; did you mean {near[0]}?" if near else "; see docs/settings.md"
+        if name.startswith(PREFIX) and name not in (known := _variables()):
+            near = nearest(name, known)
+            meant = f"; did you mean {near}?" if near else "; see docs/settings.md"
             raise InvalidInputError(f"{name} is not a variable of hindsight-memory{meant}")
     for name, value in table.items():
         if variable(name) is None:
@@ -94,7 +90,7 @@ def _variables() -> list[str]:
 
     settings = (each.name for each in fields(Settings))
     of_service = (f"service_{each.name}" for each in fields(ServiceSettings))
-    return [f"HINDSIGHT_{name.upper()}" for name in (*PARTS, *settings, *of_service)]
+    return [f"{PREFIX}{name.upper()}" for name in (*PARTS, *settings, *of_service)]
 
 
 def defaults_of(group: Any, values: Mapping[str, Any]) -> Defaults:

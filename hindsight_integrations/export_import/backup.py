@@ -22,6 +22,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.export_import.atomic_file import PIPE, writing_beside
 from hindsight_integrations.export_import.exporting import export_bank
 from hindsight_integrations.export_import.importing import copy_bank
+from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.folder import Folder
 from hindsight_integrations.stores.sqlite import SqliteGraph
@@ -32,7 +33,7 @@ TRIES, PAUSE_SECONDS = 20, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class BackupResult:
+class BackupResult(JsonForm):
     """Outcome of a backup, or of its restoring.
 
     Attributes:

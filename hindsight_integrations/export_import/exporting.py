@@ -22,6 +22,7 @@ from hindsight_integrations.export_import.bank_file import (
     batches,
     stored_counts,
 )
+from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.models import Link, every_item, is_conclusion
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
@@ -43,7 +44,7 @@ from hindsight_integrations.stores.integrity import decoding_errors
 
 
 @dataclass(frozen=True, slots=True)
-class ExportResult:
+class ExportResult(JsonForm):
     """Outcome of an export.
 
     Attributes:

@@ -26,6 +26,7 @@ from hindsight_integrations.export_import.bank_file import (
 )
 from hindsight_integrations.export_import.merging import Contents, Merge
 from hindsight_integrations.history import AuditEntry, Change
+from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.models import Bank, Chunk, Document, Entity, Link, MentalModel
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.retain.reindex import reindex
@@ -45,7 +46,7 @@ Progress: TypeAlias = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class ImportResult:
+class ImportResult(JsonForm):
     """Outcome of an import.
 
     Attributes:

@@ -91,8 +91,10 @@ def check_options(
         parameters = signature(takes).parameters.values()
         known = {one.name for one in parameters if one.kind is Parameter.KEYWORD_ONLY}
     if unknown := sorted({*given} - known):
+        names = [*also, *sorted(known)]
         raise InvalidInputError(
-            f"unknown option {unknown[0]!r}; the options are {', '.join([*also, *sorted(known)])}"
+            f"unknown option {unknown[0]!r}; the options are {', '.join(names)}"
+            f"{validation.meant(unknown[0], names)}"
         )
     if takes is Hindsight.retain:
         text_submission(Item(_SAMPLE, **given), len(_SAMPLE))

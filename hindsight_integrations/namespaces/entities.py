@@ -14,6 +14,7 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
+from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.models import Bank, Entity, Memory, Page, TimeSpan, utc_now
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.normalization import entity_norm, new_id, pair_digest
@@ -33,10 +34,11 @@ from hindsight_integrations.stores.base import (
     StoredBank,
 )
 from hindsight_integrations.stores.reads import every_memory, read_one
+from hindsight_integrations.validation import MemoryLike
 
 
 @dataclass(frozen=True, slots=True)
-class Companion:
+class Companion(JsonForm):
     """An entity mentioned together with another one, and the number of memories that do so."""
 
     entity: Entity
@@ -44,7 +46,7 @@ class Companion:
 
 
 @dataclass(frozen=True, slots=True)
-class TimelineEntry:
+class TimelineEntry(JsonForm):
     """A memory that mentions an entity, at one of its times.
 
     Attributes:
@@ -112,7 +114,9 @@ class Entities:
 
         return self._changed(bank_id, make)
 
-    def split(self, bank_id: str, entity: str, name: str, memory_ids: Sequence[str]) -> Entity:
+    def split(
+        self, bank_id: str, entity: str, name: str, memory_ids: Sequence[str | MemoryLike]
+    ) -> Entity:
         """Split an entity: the given memories will mention the new entity `name` instead.
 
         If `name` is an alias of the old entity, it moves to the new one.
@@ -120,8 +124,7 @@ class Entities:
         Raises:
             MemoryNotFoundError: one of the memories does not exist, or does not mention it.
         """
-        given = validation.items_or_one("memory_ids", memory_ids, "ids of memories that mention it")
-        ids = tuple(validation.label("a memory id", memory_id) for memory_id in given)
+        ids = tuple(validation.memory_ids("memory_ids", memory_ids, bank_id))
         if not ids:
             raise InvalidInputError("no memory ids given; give ids of memories that mention it")
 

@@ -34,12 +34,13 @@ from hindsight_integrations.stores.base import (
     StoredBank,
 )
 from hindsight_integrations.stores.reads import every_memory
+from hindsight_integrations.validation import MemoryLike
 
 
 def forget(
     runtime: Runtime,
     bank_id: str,
-    ids: str | Sequence[str],
+    ids: str | MemoryLike | Sequence[str | MemoryLike],
     document_id: str | None = None,
     options: SelectionOptions | None = None,
     *,
@@ -52,8 +53,7 @@ def forget(
     until = None if after is None else end_of_grace(after)
     if document_id is not None:
         validation.label("document_id", document_id)
-    given = validation.items_or_one("ids", ids, "a memory id, or several")
-    wanted = [validation.label("a memory id", memory_id) for memory_id in given]
+    wanted = validation.memory_ids("ids", ids, bank_id)
     filter = selection(runtime, bank_id, options or {}, state="any")
     _check_named(bool(wanted or document_id is not None), filter)
 

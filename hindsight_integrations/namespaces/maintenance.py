@@ -12,6 +12,7 @@ from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.display import NotebookTable
 from hindsight_integrations.errors import BankNotFoundError, HindsightError
 from hindsight_integrations.export_import import BackupResult, back_up
+from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.namespaces.purging import purge
 from hindsight_integrations.retain.reindex import rebuild, reindex
 from hindsight_integrations.runtime import Runtime
@@ -62,7 +63,7 @@ class Health(NotebookTable):
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(JsonForm):
     """Findings of `doctor`, with the repair of each."""
 
     findings: tuple[StoreFault, ...]

@@ -45,6 +45,7 @@ from hindsight_integrations.stores.base import (
 )
 from hindsight_integrations.stores.integrity import unreadable_error
 from hindsight_integrations.stores.reads import read_one
+from hindsight_integrations.validation import MemoryLike
 
 
 class Memories:
@@ -53,8 +54,10 @@ class Memories:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    def get(self, bank_id: str, memory_id: str) -> Memory:
-        """Return a memory, even if it is invalidated.
+    def get(self, bank_id: str, memory_id: str | MemoryLike) -> Memory:
+        """Return a memory as it is stored now, even if it is invalidated.
+
+        Here and in the other methods it is named by its id, or given itself, as recall returned it.
 
         Raises:
             BankNotFoundError, MemoryNotFoundError: there is no such bank, or memory.
@@ -122,7 +125,7 @@ class Memories:
     def update(
         self,
         bank_id: str,
-        memory_id: str,
+        memory_id: str | MemoryLike,
         *,
         text: str | None = None,
         type: MemoryType | str | None = None,
@@ -148,7 +151,7 @@ class Memories:
 
         Args:
             bank_id: which bank.
-            memory_id: which memory; fields that are not given stay unchanged.
+            memory_id: which memory, by its id or itself; fields that are not given stay unchanged.
             text: the statement.
             type: "world", "experience", "opinion" or "observation".
             tags: the new labels; they replace all old ones.
@@ -207,7 +210,9 @@ class Memories:
             raise GuardError("before_retain refused the correction; the memory is unchanged")
         return admitted
 
-    def invalidate(self, bank_id: str, memory_id: str, reason: str | None = None) -> Memory:
+    def invalidate(
+        self, bank_id: str, memory_id: str | MemoryLike, reason: str | None = None
+    ) -> Memory:
         """Mark a memory as wrong: it is kept, but not recalled unless it is restored."""
 
         def withdrawn(old: Memory) -> Memory:
@@ -216,7 +221,9 @@ class Memories:
 
         return self._change(bank_id, memory_id, withdrawn, "invalidate", reason)
 
-    def restore(self, bank_id: str, memory_id: str, reason: str | None = None) -> Memory:
+    def restore(
+        self, bank_id: str, memory_id: str | MemoryLike, reason: str | None = None
+    ) -> Memory:
         """Undo an invalidation, or a `forget` with `after` within its grace period.
 
         Raises:
@@ -226,17 +233,16 @@ class Memories:
         valid = partial(restored, self._runtime.graph)
         return self._change(bank_id, memory_id, valid, RESTORE, reason)
 
-    def history(self, bank_id: str, memory_id: str) -> builtins.list[Change]:
+    def history(self, bank_id: str, memory_id: str | MemoryLike) -> builtins.list[Change]:
         """Return the changes of a memory, oldest first; empty if it was deleted."""
         self._runtime.bank(validation.bank_id(bank_id))
-        memory_id = validation.label("memory_id", memory_id)
+        memory_id = validation.memory_id("memory_id", memory_id, bank_id)
         return list(read_one(self._runtime.graph, bank_id, HISTORY, memory_id, ()))
 
-    def _record(self, bank_id: str, memory_id: str) -> MemoryRecord:
+    def _record(self, bank_id: str, memory_id: str | MemoryLike) -> MemoryRecord:
         self._runtime.bank(validation.bank_id(bank_id))
-        found = self._runtime.graph.read(
-            bank_id, RECORD, [validation.label("memory_id", memory_id)]
-        )
+        memory_id = validation.memory_id("memory_id", memory_id, bank_id)
+        found = self._runtime.graph.read(bank_id, RECORD, [memory_id])
         if memory_id not in found:
             if self._runtime.graph.filter_ids(bank_id, [memory_id], EVERYTHING):
                 raise unreadable_error(bank_id, memory_id)
@@ -248,7 +254,7 @@ class Memories:
     def _change(
         self,
         bank_id: str,
-        memory_id: str,
+        memory_id: str | MemoryLike,
         corrected: Callable[[Memory], Memory],
         action: str,
         reason: str | None,

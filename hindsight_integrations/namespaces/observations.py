@@ -12,6 +12,7 @@ from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.conclusions import Observation, Quotation
 from hindsight_integrations.errors import InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.history import Change
+from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.models import (
     Memory,
     MemoryType,
@@ -44,6 +45,7 @@ from hindsight_integrations.stores.base import (
     TagsMatch,
 )
 from hindsight_integrations.stores.reads import read_one
+from hindsight_integrations.validation import MemoryLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class _Request:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Observed(Sequence[Observation]):
+class Observed(Sequence[Observation], JsonForm):
     """The observations that answer a question, best first; equal to a tuple of them.
 
     Attributes:
@@ -193,7 +195,7 @@ class Observations:
         text: str,
         *,
         type: ObservationKind | str | None = None,
-        sources: Sequence[str | Quotation] = (),
+        sources: Sequence[str | MemoryLike | Quotation] = (),
         reasoning: str = "",
         confidence: float | None = None,
         tags: Sequence[str] = (),
@@ -324,17 +326,19 @@ def _confidence(bank: StoredBank, given: float | None, n_sources: int) -> float:
 
 
 def _sources(
-    runtime: Runtime, bank_id: str, given: Sequence[str | Quotation]
+    runtime: Runtime, bank_id: str, given: Sequence[str | MemoryLike | Quotation]
 ) -> Iterator[tuple[Source, Memory]]:
     """Yield a source for each memory that is cited, with the memory."""
     quotes: dict[str, str | None] = {}
-    for item in validation.items("sources", given, "a list of memory ids or Quotations"):
-        cited = Quotation(item, None, utc_now()) if isinstance(item, str) else item
-        if not isinstance(cited, Quotation) or not isinstance(cited.quote, str | None):
+    for cited in validation.items("sources", given, "a list of memories, their ids or Quotations"):
+        if not isinstance(cited, Quotation):
+            quotes[validation.memory_id("a source", cited, bank_id)] = None
+        elif isinstance(cited.quote, str | None):
+            quotes[validation.label("a source", cited.memory_id)] = cited.quote
+        else:
             raise InvalidInputError(
-                f"a source is {validation.shown(cited)}; give a memory's id or a Quotation"
+                f"the quote of a source is {validation.shown(cited.quote)}; give text or None"
             )
-        quotes[validation.label("a source", cited.memory_id)] = cited.quote
     known = runtime.graph.read(bank_id, MEMORY, list(quotes))
     for memory_id, quote in quotes.items():
         if memory_id not in known:

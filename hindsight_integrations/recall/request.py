@@ -143,9 +143,10 @@ def takes(
         def checked(*args: P.args, **kwargs: P.kwargs) -> T:
             for name in kwargs:
                 if name not in known:
+                    takes = [each.name for each in parameters[1:]]
                     raise TypeError(
                         f"{method.__name__}() got an unexpected keyword argument {name!r}; "
-                        f"it takes {', '.join(p.name for p in parameters[1:])}"
+                        f"it takes {', '.join(takes)}{validation.meant(name, takes)}"
                     )
             return method(*args, **kwargs)
 
@@ -403,6 +404,11 @@ def _value(name: str, value: object, zone: tzinfo) -> MetadataValue:
         raise InvalidInputError(
             f"where[{name!r}] is None; to find memories without the field, give "
             "{'$exists': False}"
+        )
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        raise InvalidInputError(
+            f"where[{name!r}] is {validation.shown(value)}; for one of several values, give "
+            "{'$in': [...]}"
         )
     return validation.metadata_value(name, value)
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from hindsight_integrations.errors import ModelError
 from hindsight_integrations.history import Change
+from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.models import Memory, MemoryType, ModelUsage, utc_now
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.changes.contradictions import dated_statements, probes
@@ -63,7 +64,7 @@ of these still wait: others may have been queued before them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Consolidation:
+class Consolidation(JsonForm):
     """Outcome of a consolidation.
 
     Attributes:

@@ -14,6 +14,7 @@ from heapq import nlargest
 from itertools import groupby, pairwise, zip_longest
 
 from hindsight_integrations import display, validation
+from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.models import Entity, Memory
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.tokens import Tokenizer
@@ -102,7 +103,7 @@ class ProfileLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(JsonForm):
     """A person, in sentences of the memories; false if nothing is known.
 
     Attributes:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from enum import Enum
 from functools import cache, cached_property
 from pathlib import Path
@@ -20,7 +20,10 @@ import numpy as np
 from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
+from hindsight_integrations import validation
+from hindsight_integrations.conclusions import Quotation
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.json_form import JsonForm, adapter
 from hindsight_integrations.models import Memory, Message
 from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
@@ -36,8 +39,9 @@ from hindsight_integrations.namespaces.opinions import Opinions
 from hindsight_integrations.namespaces.storage import Storage
 from hindsight_integrations.namespaces.tags import Tags
 from hindsight_integrations.pictures.graph import BankGraph
-from hindsight_integrations.results import Forgotten
+from hindsight_integrations.results import Forgotten, ForgottenFields
 from hindsight_integrations.retain.request import Item
+from hindsight_integrations.validation import MemoryLike
 
 NAMESPACES: Mapping[str, type] = {
     "banks": Banks,
@@ -82,6 +86,7 @@ _ELEMENTS: Mapping[tuple[str, str], type] = {
     ("retain_many", "items"): Item,
     ("retain_messages", "messages"): Message,
     ("retain_memories", "memories"): Memory,
+    ("observations.add", "sources"): Quotation,
 }
 """Type of the elements of arguments; each is read by itself, since the others may be usable."""
 
@@ -120,7 +125,7 @@ class Verb:
     @cached_property
     def _result(self) -> TypeAdapter[Any]:
         kind = self._hints["return"]
-        return TypeAdapter(_CONTENT.get(kind, kind))
+        return adapter(_CONTENT.get(kind, kind))
 
     @cache  # noqa: B019 - verbs live as long as the program
     def _adapter(self, name: str) -> TypeAdapter[Any]:
@@ -136,10 +141,14 @@ class Verb:
             TypeError: they do not fit the method.
         """
         try:
-            return dict(self.signature.bind(*args, **kwargs).arguments)
+            given = dict(self.signature.bind(*args, **kwargs).arguments)
         except TypeError as error:
-            takes = ", ".join(self.signature.parameters)
-            raise TypeError(f"{self.method.__name__}() {error}; arguments: {takes}") from error
+            takes = self.signature.parameters
+            hint = "".join(validation.meant(name, takes) for name in kwargs.keys() - takes.keys())
+            raise TypeError(
+                f"{self.method.__name__}() {error}; arguments: {', '.join(takes)}{hint}"
+            ) from error
+        return {name: _sent(name, value, given.get("bank_id")) for name, value in given.items()}
 
     def read(self, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments of a call from JSON, by position and by name.
@@ -176,8 +185,7 @@ class Verb:
     def written(self, result: Any) -> bytes:
         """Return a result as JSON."""
         if isinstance(result, Forgotten):
-            told = {name: getattr(result, name) for name in _TOLD}
-            result = _ForgottenContent(tuple(result), **told)
+            result = result.fields
         if isinstance(result, BankGraph):
             result = _GraphContent(replace(result, examples={}), tuple(result.examples.items()))
         return self._result.dump_json(result)
@@ -189,8 +197,8 @@ class Verb:
             ValueError: it is not that of this verb.
         """
         result = self._result.validate_json(content)
-        if isinstance(result, _ForgottenContent):
-            return Forgotten(result.ids, **{name: getattr(result, name) for name in _TOLD})
+        if isinstance(result, ForgottenFields):
+            return Forgotten(**{each.name: getattr(result, each.name) for each in fields(result)})
         if isinstance(result, _GraphContent):
             return replace(result.graph, examples=dict(result.examples))
         return result
@@ -198,18 +206,21 @@ class Verb:
 
 _REST = inspect.Parameter.VAR_POSITIONAL
 
+_OF_MEMORIES = frozenset({"memory_id", "ids", "memory_ids", "sources"})
+"""Arguments that name memories."""
 
-@dataclass(frozen=True)
-class _ForgottenContent:
-    """`Forgotten`, which is a tuple with attributes, as an object of JSON."""
 
-    ids: tuple[str, ...]
-    memories: tuple[Memory, ...]
-    derived: tuple[Memory, ...]
-    rewritten: tuple[Memory, ...]
-    mental_models: tuple[str, ...]
-    dry_run: bool
-    until: datetime | None
+def _sent(name: str, value: object, bank_id: object) -> object:
+    """Return an argument with the ids of the memories that were given in place of them."""
+    if name not in _OF_MEMORIES:
+        return value
+    if isinstance(value, MemoryLike):
+        return validation.memory_id(name, value, str(bank_id))
+    if isinstance(value, JsonForm):
+        return validation.memory_ids(name, value, str(bank_id))  # which refuses it
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        return [_sent(name, each, bank_id) for each in value]
+    return value
 
 
 @dataclass(frozen=True)
@@ -220,10 +231,8 @@ class _GraphContent:
     examples: tuple[tuple[str | tuple[str, str], tuple[str, ...]], ...]
 
 
-_CONTENT: Mapping[type, type] = {Forgotten: _ForgottenContent, BankGraph: _GraphContent}
+_CONTENT: Mapping[type, type] = {Forgotten: ForgottenFields, BankGraph: _GraphContent}
 """Form of the results that are not JSON as they are."""
-
-_TOLD = [each.name for each in fields(_ForgottenContent) if each.name != "ids"]
 
 
 @cache

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.name_matching import Match, Relation, is_given_name, parse
 from hindsight_integrations.retain.entity_resolution import (
@@ -37,7 +38,7 @@ _ALIKE = "the names are spelled alike"
 
 
 @dataclass(frozen=True, slots=True)
-class MergeSuggestion:
+class MergeSuggestion(JsonForm):
     """Two entities that may be one.
 
     Attributes:

@@ -638,13 +638,14 @@ def as_item(value: object, index: int) -> Item:
         if unknown := sorted(set(value) - _ITEM_FIELDS):
             raise InvalidInputError(
                 f"unknown fields {unknown} in items[{index}]; the fields are {sorted(_ITEM_FIELDS)}"
+                "; 'content' is the text, and messages of a chat are for retain_messages"
             )
         if "content" not in value:
             raise InvalidInputError(f"items[{index}] has no 'content'; give the text to retain")
         return Item(**value)
     raise InvalidInputError(
         f"items[{index}] is {validation.shown(value)}; give a text, an Item, a mapping, "
-        "or a LangChain or LlamaIndex document"
+        "or a LangChain or LlamaIndex document; memories are for retain_memories"
     )
 
 

@@ -217,7 +217,7 @@ def text_submission(item: Item, max_chars: int, zone: tzinfo = UTC) -> Submissio
         raise InvalidInputError(
             f"content is {validation.shown(item.content)}; give text (str), or a LangChain "
             "or LlamaIndex document; for messages use retain_messages, for several texts "
-            "retain_many"
+            "retain_many, for a Memory retain_memory"
         )
     clean = strip_fenced(validation.content(item.content, max_chars))
     turn = Turn(

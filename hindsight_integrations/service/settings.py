@@ -15,7 +15,7 @@ from typing import Literal, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.settings import variable
+from hindsight_integrations.settings import PREFIX, variable, warn_of_misspelled
 
 LogFormat = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -130,7 +130,7 @@ class ServiceSettings:
     ) -> ServiceSettings:
         """Return the defaults, overridden by `HINDSIGHT_SERVICE_*` variables, then by `options`.
 
-        A blank variable counts as unset.
+        A blank variable counts as unset; one whose name is nearly right is reported in the log.
 
         `BANK_TOKENS` is a JSON object; `ALLOWED_HOSTS` and `ALLOWED_ORIGINS` are separated by
         commas.
@@ -138,10 +138,12 @@ class ServiceSettings:
         Raises:
             InvalidInputError: a variable cannot be read as its setting's type.
         """
+        variables = {each.name: f"{PREFIX}SERVICE_{each.name.upper()}" for each in fields(cls)}
+        warn_of_misspelled(variables.values(), environ)
         given: dict[str, object] = {
-            each.name: _read(each.name, text)
-            for each in fields(cls)
-            if (text := variable(f"HINDSIGHT_SERVICE_{each.name.upper()}", environ)) is not None
+            name: _read(name, text)
+            for name, its_variable in variables.items()
+            if (text := variable(its_variable, environ)) is not None
         }
         return cls(**(given | options))  # type: ignore[arg-type]
 

@@ -14,6 +14,7 @@ from hindsight_integrations.stores.chroma.files import holds_index, was_used
 from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.chroma.probe import is_sound
 from hindsight_integrations.stores.folder import Folder
+from hindsight_integrations.stores.index_lease import check_replaceable, on_this_host
 
 log = logging.getLogger("hindsight_integrations")
 
@@ -56,6 +57,7 @@ def open_index(folder: Folder, graph: GraphStore) -> ChromaVectors:
     Damaged files are renamed to `chroma.damaged-<time>`, until the new index is found sound.
 
     Raises:
+        InvalidInputError: the index is missing or damaged, and a process uses another one.
         StoreCorruptError: the index has vectors, and the graph has none of their banks.
         StoreUnavailableError: the folder cannot be read or written, or its disk has no room for
             an index to be made again.
@@ -74,6 +76,7 @@ def open_index(folder: Folder, graph: GraphStore) -> ChromaVectors:
                 index.close()
                 raise
             return index
+    check_replaceable(graph, on_this_host(str(path)))
     _check_room(path)
     queued = sum(sync.requeue_all(graph, bank.bank.id) for bank in sync.vector_owners(graph))
     if path.exists():
@@ -96,7 +99,8 @@ def _check_same_memory(folder: Folder, graph: GraphStore, index: VectorIndex) ->
 def _lost_graph(folder: Folder, state: str) -> str:
     return (
         f"the folder {str(folder.path)!r} has the vector index of a memory, but {state}: the "
-        "memories themselves are missing. Restore a backup into another folder (hindsight-memory "
+        "memories themselves are missing. If they are on a server, give its URL, as in "
+        "graph='neo4j://localhost:7687'. Restore a backup into another folder (hindsight-memory "
         "restore), or import an export; to start with an empty memory, delete "
         f"{str(folder.vectors_path)!r} first, or open another folder"
     )

@@ -12,7 +12,7 @@ import json
 import logging
 import secrets
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -77,6 +77,36 @@ def of_another_graph(where: str) -> InvalidInputError:
     )
 
 
+def check_replaceable(graph: GraphStore, where: str) -> None:
+    """Check that no process uses the graph's index, so that a new one may take its place.
+
+    Nothing is written. To be called before vectors are queued for the new index: those would wait
+    in the queue of the processes that use the other one.
+
+    Args:
+        graph: the graph.
+        where: the place of the new index, for errors.
+
+    Raises:
+        InvalidInputError: a process uses another index for this graph.
+    """
+
+    def checked(text: str, now: float) -> str:
+        before = _read(text)
+        if before is not None:
+            users = [holder for holder, until in before.users.items() if until > now]
+            _check_unused(graph, before.where, where, users)
+        return text
+
+    graph.note_index(checked)
+
+
+def _check_unused(graph: GraphStore, used: str, given: str, users: Collection[str]) -> None:
+    """Raise `InvalidInputError` if there are users of an index that is not at the given place."""
+    if used != given and users:
+        raise InvalidInputError(_two_indexes(graph, used, given))
+
+
 class IndexLease:
     """The lease of one runtime on its vector index.
 
@@ -139,8 +169,8 @@ class IndexLease:
                 if until > now and holder != self._holder
             }
             stale = before.stale or before.id != identity.id
-            if before.id != identity.id and before.where != identity.where and others:
-                raise InvalidInputError(_two_indexes(self._graph, before.where, identity.where))
+            if before.id != identity.id:
+                _check_unused(self._graph, before.where, identity.where, others)
             own = {self._holder: now + self._seconds} if self._seconds else {}
             return _text(_LeaseRecord(*identity, stale=stale, users=others | own))
 

@@ -108,7 +108,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
         callback_manager: CallbackManager | None = None,
         **options: Unpack[RecallOptions],
     ) -> None:
-        check_options(options, RecallOptions)
+        check_options(options, RecallOptions, also=("similarity_top_k", "filters"))
         if filters is not None:
             if options.get("where"):
                 raise InvalidInputError("both filters and where were given; give one of them")
