@@ -117,8 +117,13 @@ def _may_end(ending: Ending, state_claim: StateClaim) -> bool:
     """Return True if the cue may end such a relation: one leaves a home, and sells a car."""
     if ending.kind == "renaming":
         return state_claim.verb in ("call", "name", "be")
-    travels = ending.verb in _JOURNEYS and state_claim.verb in ("residence", "be", "employment")
-    if ending.does not in ("", *_LIGHT, state_claim.verb) and not _is_favoured(ending, state_claim):
+    travels = (
+        ending.verb in _JOURNEYS
+        and not groups_of(ending.ended.text)
+        and state_claim.verb in ("residence", "be", "employment")
+    )
+    does = ending.does in ("", *_LIGHT) or lexemes(ending.does) == lexemes(state_claim.verb)
+    if not does and not _is_favoured(ending, state_claim):
         return False
     if not _fits(ending) or (state_claim.verb in HABITS and ending.kind != "end"):
         return False
@@ -168,13 +173,15 @@ def _core(ending: Ending, state_claim: StateClaim) -> Iterator[Value]:
         named = value.kind in ("name", *_DATES, "number")
         explicit = ending.kind in ("shift", "replacement") and named
         broad = ending.kind == "end" and "any" in ending.relations
-        if slot == "obj" or thing is None or explicit or broad or (is_bound and named):
+        used = state_claim.verb == "use" and named
+        bound = is_bound and (named or slot == "of")
+        if slot == "obj" or thing is None or explicit or broad or used or bound:
             yield value
     yield from state_claim.inner
     does = frozenset(lexemes(state_claim.verb))
     activity = ending.ended.text.endswith("ing") or ending.does == state_claim.verb
     if activity and state_claim.verb not in _LIGHT and ending.ended.terms == does:
-        yield Value(state_claim.verb, does, "thing")
+        yield Value(ending.ended.text, does, "thing")
 
 
 def _is_same(ending: Ending, value: Value, state_claim: StateClaim) -> bool:
@@ -186,7 +193,7 @@ def _is_same(ending: Ending, value: Value, state_claim: StateClaim) -> bool:
     further = ended - known - subject - _GENERAL
     if not ending.limits <= state_claim.terms | subject | frozenset(lexemes(state_claim.verb)):
         return False
-    head = frozenset(lexemes(value.text.split()[-1]))
+    head = frozenset(lexemes(value.text.split(" of ")[0].split()[-1]))
     shared = bool(ending.head & known) or (known <= ended and ending.head <= _GENERAL)
     whole = value.kind in ("name", "number") or head <= ended
     return not further and shared and whole
@@ -294,7 +301,8 @@ def _is_ours(ending: Ending, state_claim: StateClaim, before: Value, *, same_spe
     alike = [m for m in ending.others if called & m.terms]
     if any(m.is_another or m.terms - called - _GENERAL for m in alike):
         return False
-    return by_us and (bool(alike) or (same_speaker and mine))
+    impersonal = not mine and not subject.startswith("@")
+    return by_us and (bool(alike) or impersonal or (same_speaker and mine))
 
 
 # What came instead
@@ -324,7 +332,7 @@ def replacement_value(
             slot: value
             for slot, value in one.values.items()
             if (before.kind in _DATES or not is_time(value))
-            and not value.terms <= known | ended
+            and not (value.terms <= known | ended if value.kind != "role" else value == before)
             and value.text.casefold() not in _NOTHING
             and slot not in _REASONS
         }
@@ -370,10 +378,13 @@ def _same_relation(verb: str, other: str) -> bool:
 
 def _superseded(state_claim: StateClaim, current: StateClaim) -> ValueChange | None:
     """Return the value that "now" replaces: of the same attribute and kind."""
-    if not current.subject or _bare(state_claim.subject) != _bare(current.subject):
+    thing = state_claim.values.get("obj")
+    of_thing = current.verb == "moved" and thing and current.called[:1] == (thing.terms,)
+    if not of_thing and _bare(state_claim.subject) != _bare(current.subject or "-"):
         return None
     if (
-        state_claim.called
+        not of_thing
+        and state_claim.called
         and current.called
         and not one_thing(state_claim.called[0], current.called[0])
     ):

@@ -24,7 +24,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
     family,
     groups_of,
 )
-from hindsight_integrations.reflect.changes.phrases import SUBJECTS, plain_value
+from hindsight_integrations.reflect.changes.phrases import SUBJECTS, plain_value, state_of
 
 Kind = Literal["end", "replacement", "shift", "renaming"]
 
@@ -41,7 +41,7 @@ _LONGEST_CUE = max(map(len, _RELATIONS))
 _SPLIT = {name: {tuple(cue.split("_")) for cue in _WORDS[name]} for name in (
     "replaces", "succeeds", "shifts", "renames"
 )}  # fmt: skip
-_PHRASE = frozenset({"NN", "NNS", "NNP", "NNPS", "JJ", "JJR", "CD", "POS", "HYPH", "FW", "ADD"})
+_PHRASE = frozenset("NN NNS NNP NNPS JJ JJR JJS CD $ POS HYPH FW ADD".split())
 _LEAD = frozenset({"DT", "PRP$", "PDT"})
 _THIRD = frozenset({"he", "she", "it", "they"})
 _POSSESSIVE = frozenset({"his", "her", "its", "their"})
@@ -106,8 +106,8 @@ class EndingReader(CertaintyReader):
     def current(self, follow_up_claims: Sequence[StateClaim]) -> tuple[StateClaim, ...]:
         """Return the claims with a cue of change: "now", "these days", "new"."""
         if self._says_since() or any(word.lower == "new" for word in self.sentence.words[:4]):
-            return (*follow_up_claims, *self.moved())
-        return self.moved()
+            return (*follow_up_claims, *self.moved(), *self._became())
+        return (*self.moved(), *self._became())
 
     @property
     def adds(self) -> bool:
@@ -176,8 +176,15 @@ class EndingReader(CertaintyReader):
             return
         agents = self._agents(self._subject_word(told))
         opposed = any(word.lower == "but" and word.dep == "cc" for word in self.sentence.words)
-        if "obj" in values and len(values) > 1 and (opposed or self.sentence.child(verb, "neg")):
-            return  # which of them has ended is unclear
+        unclear = (
+            (verb.lemma == "be" and "of" not in values)
+            or self.sentence.child(verb, "neg")
+            or (opposed and not used)
+        )
+        if "obj" in values and len(values) > 1 and unclear:
+            return  # which of them has ended
+        if not values:  # "no longer babysits"
+            values = {"": plain_value(verb.lower)}
         for value in values.values():
             head = frozenset(lexemes(value.text.split()[-1]))
             name = family(verb.lemma, self._verb(verb))
@@ -205,8 +212,8 @@ class EndingReader(CertaintyReader):
         name = family(verb.lemma, self._verb(verb))
         called, inner, values = self._called(subject), self._inner(verb), self._values(verb)
         if passive and groups_of(verb.lower):  # "is now approved"
-            state = plain_value(verb.text)
-            return StateClaim(key or "", "be", {"obj": state}, called=called)
+            values = values | {"obj": plain_value(verb.text)}
+            return StateClaim(key or "", "be", values, called=called)
         return StateClaim(key or "", name, values, True, passive, called, inner)
 
     def moved(self) -> tuple[StateClaim, ...]:
@@ -215,12 +222,30 @@ class EndingReader(CertaintyReader):
         for verb in self.sentence.words:
             lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
             shifts = verb.tag.startswith("VB") and _longest(lemmas, _SPLIT["shifts"])
-            value = self._values(verb).get("to") if shifts and self._is_told(verb) else None
+            told = shifts and (self._is_told(verb) or self._is_present(verb))
+            value = self._values(verb).get("to") if told else None
             thing = self.sentence.child(verb, "dobj", "nsubjpass") or self._subject_word(verb)
             key = self.phrase_key(thing) if thing is not None else None
             if value is not None and value.kind in ("date", "time", "number") and key:
                 found.append(StateClaim(key, "moved", {"to": value}, called=self._called(thing)))
         return tuple(found)
+
+    def _became(self) -> Iterator[StateClaim]:
+        """Yield the roles and states that somebody took on: "became a nurse", "got married"."""
+        for verb in self.sentence.words:
+            helpers = self.sentence.children(verb, "auxpass")
+            got = any(word.lemma == "get" for word in helpers) and groups_of(verb.lower)
+            became = self._verb(verb) in _CHANGES["becoming"] and (
+                helpers or verb.lemma == "become"
+            )
+            if not verb.tag.startswith("VB") or not (got or became) or not self._is_told(verb):
+                continue
+            values = [plain_value(verb.lower)] if got else self._values(verb).values()
+            roles = (v for v in values if v.kind == "role" or groups_of(v.text))
+            role = next(roles, None) or state_of(self._values(verb).get("obj"))
+            key = self.subject_key(self._subject_word(verb))
+            if role is not None and key is not None:
+                yield StateClaim(key, "be", {"obj": role})
 
     def _says_since(self) -> bool:
         words = [word.lower for word in self.sentence.words]
@@ -239,7 +264,7 @@ class EndingReader(CertaintyReader):
         onwards = any(w.lower in ("on", "onwards", "onward") for w in after[:4])
         if word.lower not in ("since", "from") or not (opens or onwards):
             return False
-        return any(w.lemma in _CHANGES["time_words"] for w in after[:3])
+        return any(w.lemma in _CHANGES["time_words"] or w.label == "DATE" for w in after[:3])
 
     def _instead(self) -> Iterator[Ending]:
         """Read a replacement: "now meets in Y instead of X"."""
@@ -360,8 +385,8 @@ class EndingReader(CertaintyReader):
                 yield self._made("end", verb, before, None, relations)
             return
         phrase = self._phrase(last.index + 1, activity=True)
-        if phrase is None:
-            return
+        if phrase is None or (not phrase.does and self.word(phrase.start - 1) in ("a", "an")):
+            return  # "dropped a biscuit": of what is known one says "the"
         after = self._after_word(phrase.end, ("for", "in")) if verb.lemma != "leave" else None
         favour = self.word(phrase.end + 1) in ("favour", "favor")
         if self.word(phrase.end) == "in":
@@ -493,6 +518,9 @@ class EndingReader(CertaintyReader):
             if words[index].tag in ("VBG", "NN") and further is not None:
                 return further._replace(does=words[index].lemma)
             if words[index].tag in ("VBG", "NN"):
+                place = self._phrase(index + 2) if words[index + 1 :][:1] else None
+                if place and words[index + 1].tag == "IN" and place.value.kind == "name":
+                    return place._replace(does=words[index].lemma)  # "quit swimming at X"
                 return self._as_phrase(index, index + 1)
         start = index
         while start < len(words) and words[start].tag in _LEAD:
@@ -504,12 +532,15 @@ class EndingReader(CertaintyReader):
             and self._belongs(words, end, start, after_to=after_to)
         ):
             end += 1
-        while end > start and words[end - 1].tag == "POS":
+        while end > start and words[end - 1].tag in ("POS", "HYPH"):
             end -= 1
         return self._as_phrase(start, end) if end > start else None
 
     def _belongs(self, words: Sequence[Word], at: int, start: int, *, after_to: bool) -> bool:
         word = words[at]
+        after = words[at + 1].lemma if at + 1 < len(words) else ""
+        if at > start and word.tag == "CD" and after in _CHANGES["time_words"]:
+            return False  # "gave up coffee three weeks ago"
         if word.tag in _PHRASE or (word.tag == "SYM" and at > start):
             return True
         before_noun = at + 1 < len(words) and words[at + 1].tag.startswith("NN")

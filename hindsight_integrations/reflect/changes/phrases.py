@@ -39,16 +39,6 @@ def plain_value(text: str) -> Value:
     return Value(text, frozenset(lexemes(text)), _kind(text, text.split()[-1].lower()))
 
 
-def is_alike(before: Value | None, after: Value) -> bool:
-    """Return True if one thing may replace another: their phrases have the same length."""
-    known = before is not None and groups_of(before.text)
-    if before is not None and known and after.kind == "thing" and not before.same_kind(after):
-        return False  # "from the train to the platform"
-    return before is not None and (
-        len(before.text.split()) == len(after.text.split()) or before.same_kind(after)
-    )
-
-
 def state_of(value: Value | None) -> Value | None:
     """Return the state that a phrase names: "married" of "a married man"."""
     if value is None:
@@ -75,6 +65,7 @@ def _kind(text: str, head: str) -> str:
     if words[0] in _NUMBERS or clock:
         return "number"
     is_trade = _TRADE.search(head) and text.split()[-1].islower()  # not "Todoist"
+    head = head.rpartition("-")[2] or head  # "editor-in-chief"
     if head in _ROLES or (is_trade and head not in _KIN):
         return "role"
     return "name" if any(part[:1].isupper() for part in text.split()) else "thing"
@@ -389,13 +380,13 @@ class PhraseReader:
         if _COMPARED.search(text):
             return False
         no = "no" in words or "no longer" in text
-        if denied and ("these days" in text or "nowadays" in words or self._is_since(verb)):
+        if denied and ("these days" in text or "nowadays" in words or self._is_perfect_since(verb)):
             return True
         return ("longer" in words and (no or denied)) or (
             denied and ("anymore" in words or "any more" in text or "any longer" in text)
         )
 
-    def _is_since(self, verb: Word) -> bool:
+    def _is_perfect_since(self, verb: Word) -> bool:
         """Return True for a negated perfect with "since": "has not smoked since May"."""
         perfect = any(word.lemma == "have" for word in self.sentence.children(verb, "aux"))
         since = any(word.lower == "since" for word in self.sentence.children(verb, "prep"))
@@ -453,11 +444,3 @@ class PhraseReader:
         verb = self.sentence.head(span)
         past = word.lower == "this" and verb.tag in ("VBD", "VBN")
         return past and (span.lemma not in _WORDS["brief"] or verb.lemma in _WORDS["reporting"])
-
-    def _for_whom(self, verb: Word) -> Value | None:
-        """Return Y of "left X for Y to lead a group", parsed as the subject of a clause."""
-        for clause in self.sentence.children(verb, "advcl"):
-            mark, name = self.sentence.child(clause, "mark"), self.sentence.child(clause, "nsubj")
-            if mark is not None and mark.lower == "for" and name is not None:
-                return self._value(name) if name.tag == "NNP" else None
-        return None
