@@ -1,6 +1,6 @@
 """Changes between statements: what a sentence claims, and whether a later one ends or replaces it.
 
-`claims` reads a statement; what it doubts or limits in time is `certainty`. What it says has changed
+`claims` reads a statement; its doubts and limits in time are `certainty`. What it says has changed
 is read in this order, each reader for what the one before misses:
 
 - `clause_changes`: plain clauses, read as frames in the order of their words ("Alice moved from X

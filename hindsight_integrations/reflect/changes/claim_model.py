@@ -84,7 +84,6 @@ class StateClaim:
         subject: key of whom or what it is said of.
         verb: base form, or the family of verbs it is of.
         values: by the preposition before each, or "obj".
-        lasting: in the present tense, and not denied.
         passive: the subject undergoes it.
         called: lexemes of the phrase of the subject, and of the names in it.
         inner: values inside of these: "Rex" of "has a dog called Rex".
@@ -93,7 +92,6 @@ class StateClaim:
     subject: str
     verb: str
     values: Mapping[str, Value]
-    lasting: bool = True
     passive: bool = False
     called: tuple[frozenset[str], ...] = ()
     inner: tuple[Value, ...] = ()
@@ -222,13 +220,12 @@ class Claims:
     """Everything that a sentence claims.
 
     Attributes:
-        state_claims: what it says is so.
+        state_claims: what it says is so; the subject is "" for one named before.
         is_clause: it has a verb with a subject, and asserts something.
         is_plain: it is a clause, and neither denies anything, nor says that anything changes, nor
             what might be: it may be proof of its topics.
         ended: what it says has ended, also if it is unclear for how long.
         endings: what its cues say has ended or been replaced.
-        follow_up_claims: what it says is so beside that; the subject is "" for one named before.
         current: of these, what it says is so since something changed.
         states: what its clauses give their subjects, if it is plain and sure.
         clause_changes: what its clauses say has changed, if it is plain and sure.
@@ -239,7 +236,6 @@ class Claims:
     is_plain: bool = False
     ended: tuple[Value, ...] = ()
     endings: tuple[Ending, ...] = ()
-    follow_up_claims: tuple[StateClaim, ...] = ()
     current: tuple[StateClaim, ...] = ()
     clause_states: tuple[ClauseState, ...] = ()
     clause_changes: tuple[ClauseChange, ...] = ()
@@ -259,7 +255,6 @@ def joined(claims: Sequence[Claims]) -> Claims:
         bool(clauses) and all(one.is_plain for one in clauses),
         tuple(value for one in claims for value in one.ended),
         tuple(ending for one in claims for ending in one.endings),
-        tuple(state_claim for one in claims for state_claim in one.follow_up_claims),
         tuple(state_claim for one in claims for state_claim in one.current),
         tuple(state for one in claims for state in one.clause_states),
         tuple(change for one in claims for change in one.clause_changes),

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Sentence, Word, has_clause, parse
 from hindsight_integrations.reflect.changes.certainty import (
-    CertaintyReader,
     bare_sentence,
     is_unsure,
 )
@@ -58,7 +57,6 @@ _NOT_PLAIN = (
     | _WORDS["rescheduling"]
     | _WORDS["unreal"]
 )
-_CLAUSES = frozenset({"ROOT", "conj"})
 
 
 def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Claims:
@@ -74,14 +72,13 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
     if line is not None and not has_clause(parse(line[1])):
         return _form_claims(*line, speaker)
     parts = _PARTS.split(_no_longer(_CHAT.sub("", _unlabelled(line) if line else bare)))
-    read = [_Reader(parse(part), names, speaker) for part in parts]
-    sure = not is_unsure(bare) and all(reader.is_sure for reader in read)
-    claims = [one for reader in read for one in _by_clause(reader, sure=sure)]
-    clauses = [
-        (clause, reader.is_passing) for reader in read for clause in _clauses(reader)
-    ] if sure else []  # fmt: skip
-    clause_states, clause_changes = frames(clauses, names, speaker)
-    told = joined(claims)
+    readers = [EndingReader(parse(part), names, speaker) for part in parts]
+    if is_unsure(bare) or not all(reader.is_sure for reader in readers):
+        return Claims()
+    clauses = [(clause, reader) for reader in readers for clause in _clauses(reader)]
+    passing = [(clause, reader.is_passing) for clause, reader in clauses]
+    clause_states, clause_changes = frames(passing, names, speaker)
+    told = joined([one for reader in readers for one in _by_clause(reader)])
     return replace(
         told,
         is_plain=told.is_plain and not clause_changes,
@@ -101,76 +98,62 @@ def _no_longer(text: str) -> str:
     return _ANY_MORE.sub(said, text)
 
 
-def _clauses(reader: _Reader) -> list[Sentence]:
+def _clauses(reader: EndingReader) -> list[Sentence]:
     """Return a sentence, and the plain clauses of which it consists."""
     texts = plain_clauses(reader.sentence.text, [*reader.names, *reader.names.values()])
     return [reader.sentence, *map(parse, texts)]
 
 
-def _by_clause(reader: _Reader, *, sure: bool) -> Iterator[Claims]:
+def _by_clause(reader: EndingReader) -> Iterator[Claims]:
     """Yield the claims of a sentence, and those of its clauses read alone.
 
     What the sentence doubts, limits in time or adds to something holds of its clauses too.
     """
-    claims = reader.claims(sure=sure)
-    yield claims
-    names = [*reader.names, *reader.names.values()]
-    texts = plain_clauses(reader.sentence.text, names) if sure else ()
-    beside = [parse(text) for text in texts[1:] if not is_past(parse(text))]
-    for whole in [parse(texts[0]), *beside] if len(texts) > 1 else [reader.sentence]:
-        read = _Reader(whole, reader.names, reader.speaker)
-        cues = EndingReader(whole, reader.names, reader.speaker)
-        if read.adds or read.is_passing or cues.is_passing:
-            return
-    for text in texts:
-        clause = _Reader(parse(text), reader.names, reader.speaker)
-        yield replace(clause.claims(sure=clause.is_sure), is_clause=claims.is_clause)
+    whole, *clauses = _clauses(reader)
+    is_clause = any(reader.subject_of(word) for word in whole.words if _asserts(reader, word))
+    yield _claims(reader, is_clause=is_clause)
+    told = [clause for clause in clauses[:1] if clauses[1:]]
+    told += [clause for clause in clauses[1:] if not is_past(clause)]
+    readers = [EndingReader(clause, reader.names, reader.speaker) for clause in told or [whole]]
+    if not any(one.adds or one.is_passing or one.comes_and_goes for one in readers):
+        for clause in clauses:
+            one = EndingReader(clause, reader.names, reader.speaker)
+            if one.is_sure:
+                yield _claims(one, is_clause=is_clause)
 
 
-@dataclass(slots=True)
-class _Reader(CertaintyReader):
-    """Reads the claims of one parsed sentence."""
+def _claims(reader: EndingReader, *, is_clause: bool) -> Claims:
+    told, states = tuple(reader.endings()), reader.states()
+    endings = () if reader.adds or reader.comes_and_goes else told
+    return Claims(
+        states,
+        is_clause,
+        is_clause and not endings and _is_plain(reader.sentence),
+        tuple(ending.ended for ending in told),
+        endings,
+        () if reader.is_passing or reader.adds else reader.current(states),
+    )
 
-    def claims(self, *, sure: bool) -> Claims:
-        if not sure:
-            return Claims()
-        cues = EndingReader(self.sentence, self.names, self.speaker)
-        told = cues.endings()
-        endings = () if cues.adds or cues.is_passing else tuple(told)
-        states = () if self.adds else cues.follow_up_claims()
-        is_clause = any(self._subject_word(w) for w in self.sentence.words if self._asserts(w))
-        return Claims(
-            () if self.is_passing else cues.follow_up_claims(),
-            is_clause,
-            is_clause and not endings and self._is_plain(),
-            tuple(ending.ended for ending in told),
-            endings,
-            states,
-            () if self.is_passing or self.adds else cues.current(states),
-        )
 
-    def _is_plain(self) -> bool:
-        words = self.sentence.words
-        return not any(
-            word.dep == "neg"
-            or word.lower in _WORDS["unreal"]
-            or (word.lemma in _NOT_PLAIN and word.tag.startswith("VB"))
-            for word in words
-        )
+def _is_plain(sentence: Sentence) -> bool:
+    """Return True for a sentence that denies nothing, and says neither a change nor a wish."""
+    return not any(
+        word.dep == "neg"
+        or word.lower in _WORDS["unreal"]
+        or (word.lemma in _NOT_PLAIN and word.tag.startswith("VB"))
+        for word in sentence.words
+    )
 
-    def _asserts(self, word: Word) -> bool:
-        """Return True for a finite verb of the main clause, or one coordinated with it."""
-        clausal = word.dep in _CLAUSES or self._is_juxtaposed(word)
-        if not word.tag.startswith("VB") or not clausal or not _WORD.fullmatch(word.text):
-            return False
-        at = word
-        while at.dep == "conj":
-            at = self.sentence.head(at)
-        if at.dep != "ROOT" and not self._is_juxtaposed(at):
-            return False
-        if word.tag == "VB" and not self.sentence.children(word, *SUBJECTS):
-            return word.dep == "conj"  # else a command
-        return word.tag != "VBG" or bool(self.sentence.children(word, "aux"))
+
+def _asserts(reader: EndingReader, word: Word) -> bool:
+    """Return True for a finite verb of the main clause, or one coordinated with it."""
+    if not word.tag.startswith("VB") or not _WORD.fullmatch(word.text):
+        return False
+    if not reader.is_main(word):
+        return False
+    if word.tag == "VB" and not reader.sentence.children(word, *SUBJECTS):
+        return word.dep == "conj"  # else a command
+    return word.tag != "VBG" or bool(reader.sentence.children(word, "aux"))
 
 
 # Lines of a form, which claim something without a verb

@@ -51,8 +51,7 @@ def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> ValueCha
         newer: what the later one claims.
         same_speaker: both are said by the same person, so that "my car" is one car.
     """
-    given = older.state_claims or older.follow_up_claims
-    known = [state_claim for one in given for state_claim in _implied(one)]
+    known = [state_claim for one in older.state_claims for state_claim in _implied(one)]
     for ending in newer.endings:
         for state_claim in known:
             before = _anchored(ending, state_claim, same_speaker=same_speaker)
@@ -82,7 +81,7 @@ def _implied(state_claim: StateClaim) -> Iterator[StateClaim]:
     habit = state_claim.passive or of_place or state_claim.verb in HABITS
     needs = state_claim.verb == "need" and not state_claim.subject.startswith(("@", "i|", "we|"))
     feels = is_attitude(state_claim.verb) and not (habit or needs)
-    if not state_claim.lasting or feels or not state_claim.subject:
+    if feels or not state_claim.subject:
         return
     yield state_claim
     thing = state_claim.values.get("obj")
@@ -327,7 +326,7 @@ def replacement_value(
     known = frozenset[str]().union(*(value.terms for value in state_claim.values.values()))
     old = next((s for s, v in state_claim.values.items() if v == before), "obj")
     subjects = {_bare(state_claim.subject), *map(_bare, agents)}
-    for one in newer.follow_up_claims:
+    for one in newer.state_claims:
         fresh = {
             slot: value
             for slot, value in one.values.items()

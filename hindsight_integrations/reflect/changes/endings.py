@@ -47,7 +47,6 @@ _THIRD = frozenset({"he", "she", "it", "they"})
 _POSSESSIVE = frozenset({"his", "her", "its", "their"})
 _TO = frozenset({"to", "into", "->", "→"})
 _PASSED_OVER = frozenset({"finally", "just", "also", "recently", "then", "all", "both"})
-_BESIDE = _CHANGES["additive"] - {"again", "still", "yet", "either"}
 _TIMES = frozenset({"last", "next", "this", "ago", "yesterday", "today"})
 _CLOSE = _WORDS["reasons"] | {",", ";", ".", "!", "and", "but", ")", "-", "–", "—", ":"}
 _INSTEAD = (("instead", "of"), ("rather", "than"), (",", "not"))
@@ -76,7 +75,7 @@ class EndingReader(CertaintyReader):
             *(ending for verb in self.sentence.words for ending in self._no_longer(verb)),
         ]
 
-    def follow_up_claims(self) -> tuple[StateClaim, ...]:
+    def states(self) -> tuple[StateClaim, ...]:
         """Return the states claimed by clauses in the present tense."""
         verbs = [
             word
@@ -84,7 +83,7 @@ class EndingReader(CertaintyReader):
             if self._is_present(word)
             and not any(each.lower == "longer" for each in self._words_of(word))
         ]
-        return (*(self._follow_up_claim(verb) for verb in verbs), *self._begun())
+        return (*(self._state(verb) for verb in verbs), *self._begun())
 
     def _begun(self) -> Iterator[StateClaim]:
         """Yield states that clauses in the past tense began: "she joined X"."""
@@ -97,26 +96,20 @@ class EndingReader(CertaintyReader):
             values = self._values(verb)
             slots = ("obj", "for", "with") if joins else ("to",)
             begun = next((values[slot] for slot in slots if slot in values), None)
-            subject = self._subject_word(verb)
+            subject = self.subject_of(verb)
             given = subject is not None and subject.lower not in _THIRD
             key = self.subject_key(subject) if given or subject is None else ""
             if begun is not None and "from" not in values and key is not None:
                 yield StateClaim(key, "begun", {"to": begun})
 
-    def current(self, follow_up_claims: Sequence[StateClaim]) -> tuple[StateClaim, ...]:
+    def current(self, states: Sequence[StateClaim]) -> tuple[StateClaim, ...]:
         """Return the claims with a cue of change: "now", "these days", "new"."""
         if self._says_since() or any(word.lower == "new" for word in self.sentence.words[:4]):
-            return (*follow_up_claims, *self.moved(), *self._became())
+            return (*states, *self.moved(), *self._became())
         return (*self.moved(), *self._became())
 
     @property
-    def adds(self) -> bool:
-        """True for an additive word; "but I still eat fish" leaves an end as it is."""
-        words = [word.lower for word in self.sentence.words if not self.is_degree(word)]
-        return {"as", "well"} <= {*words} or not _BESIDE.isdisjoint(words)
-
-    @property
-    def is_passing(self) -> bool:
+    def comes_and_goes(self) -> bool:
         """True for a limited time or a single occasion; what ended "this morning" has ended."""
         words = [word.lower for word in self.sentence.words]
         return self.is_limited_in_time or "once" in words or words[:1] == ["during"]
@@ -174,7 +167,7 @@ class EndingReader(CertaintyReader):
         values = {s: v for s, v in self._values(verb).items() if s not in beside}
         if self.is_limited(verb):
             return
-        agents = self._agents(self._subject_word(told))
+        agents = self._agents(self.subject_of(told))
         opposed = any(word.lower == "but" and word.dep == "cc" for word in self.sentence.words)
         unclear = (
             (verb.lemma == "be" and "of" not in values)
@@ -204,8 +197,8 @@ class EndingReader(CertaintyReader):
         )
         return present and verb.tag.startswith("VB") and self._is_asserted(verb)
 
-    def _follow_up_claim(self, verb: Word) -> StateClaim:
-        subject = self._subject_word(verb)
+    def _state(self, verb: Word) -> StateClaim:
+        subject = self.subject_of(verb)
         given = subject is not None and subject.lower not in _THIRD
         key = self.subject_key(subject) if given or subject is None else None
         passive = bool(self.sentence.children(verb, "auxpass"))
@@ -214,7 +207,7 @@ class EndingReader(CertaintyReader):
         if passive and groups_of(verb.lower):  # "is now approved"
             values = values | {"obj": plain_value(verb.text)}
             return StateClaim(key or "", "be", values, called=called)
-        return StateClaim(key or "", name, values, True, passive, called, inner)
+        return StateClaim(key or "", name, values, passive, called, inner)
 
     def moved(self) -> tuple[StateClaim, ...]:
         """Return the days and numbers of a new date: "was extended to 17 March"."""
@@ -224,7 +217,7 @@ class EndingReader(CertaintyReader):
             shifts = verb.tag.startswith("VB") and _longest(lemmas, _SPLIT["shifts"])
             told = shifts and (self._is_told(verb) or self._is_present(verb))
             value = self._values(verb).get("to") if told else None
-            thing = self.sentence.child(verb, "dobj", "nsubjpass") or self._subject_word(verb)
+            thing = self.sentence.child(verb, "dobj", "nsubjpass") or self.subject_of(verb)
             key = self.phrase_key(thing) if thing is not None else None
             if value is not None and value.kind in ("date", "time", "number") and key:
                 found.append(StateClaim(key, "moved", {"to": value}, called=self._called(thing)))
@@ -243,7 +236,7 @@ class EndingReader(CertaintyReader):
             values = [plain_value(verb.lower)] if got else self._values(verb).values()
             roles = (v for v in values if v.kind == "role" or groups_of(v.text))
             role = next(roles, None) or state_of(self._values(verb).get("obj"))
-            key = self.subject_key(self._subject_word(verb))
+            key = self.subject_key(self.subject_of(verb))
             if role is not None and key is not None:
                 yield StateClaim(key, "be", {"obj": role})
 
@@ -304,7 +297,7 @@ class EndingReader(CertaintyReader):
 
     def _couple(self, verb: Word, lemmas: Sequence[str]) -> Iterator[Ending]:
         """Read the end of a couple: "X and Y broke up"."""
-        subject = self._subject_word(verb)
+        subject = self.subject_of(verb)
         cue = _longest([*lemmas[:2], "with"], _RELATIONS) or _longest(
             [lemmas[0], "with"], _RELATIONS
         )
@@ -319,7 +312,7 @@ class EndingReader(CertaintyReader):
                 yield replace(made, agents=frozenset({key}))
 
     def _renamed(self, verb: Word, at: int) -> Iterator[Ending]:
-        subject = self._subject_word(verb) if self.sentence.child(verb, "auxpass") else None
+        subject = self.subject_of(verb) if self.sentence.child(verb, "auxpass") else None
         thing = subject if subject is not None else self.sentence.child(verb, "dobj")
         before = self._around(thing) if thing is not None else None
         after = self._phrase(before.end if before and before.start > verb.index else at)
@@ -344,7 +337,7 @@ class EndingReader(CertaintyReader):
     def _replaced(self, verb: Word, lemmas: Sequence[str]) -> Iterator[Ending]:
         size = _longest(lemmas, _SPLIT["replaces"])
         passive = bool(self.sentence.children(verb, "auxpass"))
-        subject = self._subject_word(verb)
+        subject = self.subject_of(verb)
         if size is not None and passive and subject is not None:
             before = self._around(subject)
             after = self._after_word(verb.index + size, ("by", "with", "for"))
@@ -380,7 +373,7 @@ class EndingReader(CertaintyReader):
         """Read the phrase that ends after a cue; in the passive its subject."""
         passive = self.sentence.children(verb, "auxpass") and verb.tag == "VBN"
         if passive and last.tag != "IN":
-            subject = self._subject_word(verb)
+            subject = self.subject_of(verb)
             if subject is not None and (before := self._around(subject)) is not None:
                 yield self._made("end", verb, before, None, relations)
             return
@@ -426,7 +419,7 @@ class EndingReader(CertaintyReader):
         after: Value | None,
         relations: frozenset[str] = frozenset(),
     ) -> Ending:
-        subject = self._subject_word(verb)
+        subject = self.subject_of(verb)
         direct = [w for w in (subject, *self.sentence.children(verb, "dobj")) if w is not None]
         agents = self._agents(subject)
         others = [

@@ -96,7 +96,7 @@ class PhraseReader:
     names: Mapping[str, str]
     speaker: str | None
 
-    def _subject_word(self, verb: Word) -> Word | None:
+    def subject_of(self, verb: Word) -> Word | None:
         """Return the subject of a verb, or of the verb it is coordinated with."""
         at = verb
         while True:
@@ -107,6 +107,13 @@ class PhraseReader:
             if subject is not None or at.dep != "conj":
                 return subject
             at = self.sentence.head(at)
+
+    def is_main(self, verb: Word) -> bool:
+        """Return True for the verb of a main clause, or one coordinated or juxtaposed with it."""
+        at = verb
+        while at.dep == "conj":
+            at = self.sentence.head(at)
+        return at.dep == "ROOT" or self._is_juxtaposed(at)
 
     def _is_juxtaposed(self, verb: Word) -> bool:
         """Return True for the first of two main clauses separated by a comma.
