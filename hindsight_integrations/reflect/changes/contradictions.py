@@ -176,7 +176,10 @@ def _change_by_clauses(
         for state in older.statement.claims.clause_states:
             value_change = clause_change(told, state, same_speaker=same_speaker)
             if value_change is not None:
-                return ValueChange(_key(state), *value_change)
+                things = [
+                    v.text for slot, v in state.values if slot == "obj" and v.terms == told.theme
+                ]
+                return ValueChange(things[0] if things else _key(state), *value_change)
     return None
 
 
