@@ -19,8 +19,11 @@ _LABEL = re.compile(r"^[-*•#>\s]*(?:\[?[A-Za-z]+[- ]?\d+\]?\s*:\s+)?")
 """Mark of a list or key of a ticket before a sentence."""
 _IRONIC = re.compile(_TABLE["chat"]["ironic"], re.VERBOSE | re.IGNORECASE)
 _HEARSAY = re.compile(_TABLE["chat"]["hearsay"])
+_CITED = re.compile(_TABLE["chat"]["cited"], re.IGNORECASE)
 _REJECTED = re.compile(_TABLE["chat"]["rejected"], re.IGNORECASE)
-_UNSURE = (_IRONIC, _HEARSAY, _REJECTED)
+_SIMILE = re.compile(r"\b[Aa]s \w+ as (?:an? [a-z]+|[A-Z]\w+) *[.!]*$")
+"""A simile that ends a sentence, often in irony: "as clean as a pigsty", "as warm as Iceland"."""
+_UNSURE = (_IRONIC, _HEARSAY, _CITED, _REJECTED, _SIMILE)
 
 
 def bare_sentence(text: str) -> str:
@@ -29,7 +32,7 @@ def bare_sentence(text: str) -> str:
 
 
 def is_unsure(text: str) -> bool:
-    """Return True for irony, hearsay, and text labelled as rejected."""
+    """Return True for irony, hearsay, a cited source, and text labelled as rejected."""
     return any(one.search(text) for one in _UNSURE)
 
 
