@@ -48,6 +48,8 @@ _ANY_MORE = re.compile(
 )
 """A denial that says that something ended: "isn't X any more", for which "no longer" is read."""
 _CHAT = re.compile(_TABLE["chat"]["marks"], re.VERBOSE | re.IGNORECASE)
+_HANDED = frozenset({"possession"})
+"""Relation of cues that end a thing only for one who is known to have it: "handed in my thesis"."""
 _NOT_PLAIN = (
     _WORDS["moving"]
     | _WORDS["grading"]
@@ -129,7 +131,7 @@ def _claims(reader: EndingReader, *, is_clause: bool) -> Claims:
         states,
         is_clause,
         is_clause and not endings and _is_plain(reader.sentence),
-        tuple(ending.ended for ending in told),
+        tuple(one.ended for one in told if one.verb == "sell" or one.relations != _HANDED),
         endings,
         () if reader.is_passing or reader.adds else reader.current(states),
     )

@@ -16,6 +16,7 @@ from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
 from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.reflect.changes.certainty import CLAUSE_LIMITS
 from hindsight_integrations.reflect.changes.claim_model import (
     ClauseChange,
     ClauseState,
@@ -42,11 +43,6 @@ _PRESENT = frozenset({"VBZ", "VBP"})
 _AS_PRESENT = _PRESENT | {"NNS", "VB"}
 """Tags that small models give the present tense: "the build no longer uses", "I no longer use"."""
 _FINITE = _PRESENT | {"VBD", "MD"}
-_COMPLEMENT = frozenset({"IN", "DT", "PRP$", "NN", "NNS", "NNP", "RB", "JJ"})
-_LIMITS = frozenset({"only", "once", "while", "until"})
-"""Words of doubt that limit only the clause they stand in: ", only the piano stayed"."""
-_DOUBTS = (_CHANGES["stories"] - {"play", "season"}) | _CHANGES["hedges"] | _CHANGES["doubts"]
-_SAYING = _CHANGES["reporting"] - _CHANGES["asserting"] | _CHANGES["saying"]
 _AWAY = _CHANGES["at_last"] | {*"over across back away house home fully completely".split()}
 _BESIDE_MOVE = frozenset({"in", "on", "after", "with", "since", "during"})
 _LIGHT = _WORDS["helpers"] | {"do", "help", "let", "make"}
@@ -447,7 +443,7 @@ class ClauseReader(EndingReader):
         own = takewhile(
             lambda w: w.lower != "never" or self._tag(w.index - 1) != "CC", self._own(at)
         )
-        return any(w.lower in _LIMITS for w in own)
+        return any(w.lower in CLAUSE_LIMITS for w in own)
 
     def _own(self, at: int) -> tuple[Word, ...]:
         """Return the words up to the next clause that has its own subject."""
@@ -645,39 +641,3 @@ def is_one_off_time(slot: str, value: Value) -> bool:
 
 def _without_article(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(words[1:] if words and words[0] in DETERMINERS else words)
-
-
-def is_plain(words: Sequence[Word]) -> bool:
-    """Return True for a sentence without a word of doubt."""
-    return not any(
-        (
-            (word.lemma in _DOUBTS or word.lower in _DOUBTS)
-            and word.lower not in _LIMITS
-            and not _is_of_group(words, word)
-        )
-        or (word.lemma in _SAYING and word.tag.startswith("VB") and not _is_made(words, word))
-        for word in words
-    )
-
-
-def _is_of_group(words: Sequence[Word], word: Word) -> bool:
-    """Return True for a genre word that modifies a group: "film" of "film club"."""
-    after = next(iter(words[word.index + 1 : word.index + 2]), word)
-    return word.lemma in _CHANGES["stories"] and after.lemma in _WORDS["joined_in"]
-
-
-def _is_made(words: Sequence[Word], verb: Word) -> bool:
-    """Return True for a language or tool: "is written in X"; no story is told."""
-    after = words[verb.index + 1 : verb.index + 2]
-    if verb.lemma == "seem" and after:  # "and he seems happier"
-        own = verb.index and words[verb.index - 1].lower in ("he", "she", "they", "we")
-        return bool(own) and after[0].tag.startswith("JJ")
-    told = any(word.dep == "ccomp" and word.head == verb.index for word in words)
-    before = words[verb.index - 1] if verb.index else verb
-    if before.text in (",", ";") and verb.tag == "VB":
-        return True  # ", ask who signs there"
-    if before.text == "," and verb.tag == "VBZ":  # ", says the patients bite less"
-        return any(w.tag in _FINITE for w in words[verb.index + 1 :])
-    if verb.lemma == "plan" and verb.tag == "VBN":  # "is (now) planned for 3 May"
-        return any(w.lemma == "be" for w in words[max(0, verb.index - 2) : verb.index])
-    return verb.lemma == "write" and not told and bool(after) and after[0].tag in _COMPLEMENT

@@ -29,7 +29,6 @@ _CHANGES = table("changes")
 _RELATIONS = {name: frozenset(verbs.split()) for name, verbs in _TABLE["relations"].items()}
 _ATTRIBUTES = {verb: frozenset(nouns.split()) for verb, nouns in _TABLE["attributes"].items()}
 _GENERAL = frozenset(stem for word in _TABLE["general"].split() for stem in lexemes(word))
-_PARTNERS = word_sets("endings")["partners"]
 _JOURNEYS = word_sets("endings")["journeys"]
 _PEOPLE = frozenset(_CHANGES["people"]["groups"].split())
 _SINGLE = frozenset(_CHANGES["single"]["verbs"].split()) | {"residence", "employment", "study"}
@@ -130,14 +129,7 @@ def _may_end(ending: Ending, state_claim: StateClaim) -> bool:
         return not _is_person(state_claim.subject)
     if not ending.relations or "any" in ending.relations:
         return True
-    if _has_partner(ending, state_claim):
-        return True
     return any(state_claim.verb in _RELATIONS[relation] for relation in ending.relations)
-
-
-def _has_partner(ending: Ending, state_claim: StateClaim) -> bool:
-    """Return True for the end of a couple, if the state claim names a partner."""
-    return "couple" in ending.relations and state_claim.subject.rpartition("/")[2] in _PARTNERS
 
 
 def _is_favoured(ending: Ending, state_claim: StateClaim) -> bool:
@@ -218,11 +210,7 @@ def _concerns(
         state_claim.verb == "be" or state_claim.passive
     )
     own_thing = owner in agents and not _is_by_other_object(ending, state_claim, before)
-    singular = (
-        not _is_group(thing)
-        or _is_favoured(ending, state_claim)
-        or _has_partner(ending, state_claim)
-    )
+    singular = not _is_group(thing) or _is_favoured(ending, state_claim)
     if owner and own_thing and states and singular:
         return True
     own = same_speaker or not subject.startswith("i|")

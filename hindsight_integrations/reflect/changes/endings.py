@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.nlp.syntax import Sentence, Word
+from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.changes.certainty import CertaintyReader
 from hindsight_integrations.reflect.changes.claim_model import (
     Ending,
@@ -472,9 +472,8 @@ class EndingReader(CertaintyReader):
         if owner is not None and owner.lower in _POSSESSIVE and (own := next(iter(agents), None)):
             key = f"{own}/{word.lemma}"
         below = self.sentence.subtree(word, frozenset({"relcl", "conj", "cc", "appos", "advcl"}))
-        cut = [w for w in below if not _opens_shift(self.sentence, w)]
-        text = " ".join(each.text for each in cut if each.tag != "POS")
-        others = {each.lower for each in cut} & _WORDS["another"]
+        text = " ".join(each.text for each in below if each.tag != "POS")
+        others = {each.lower for each in below} & _WORDS["another"]
         inside = self.sentence.child(owner, "poss") if owner is not None else None
         theirs = inside is not None and inside.lower in _POSSESSIVE
         return NounPhrase(key, word.lemma, frozenset(lexemes(text)), bool(others) or theirs)
@@ -575,13 +574,3 @@ def _longest(lemmas: Sequence[str], cues: Iterable[tuple[str, ...]]) -> int | No
 def _is_past_too(verb: Word) -> bool:
     """Return True for a base form that is also a past form: "quit", "cut", "let"."""
     return verb.lower == verb.lemma and verb.lemma in ("quit", "cut", "let", "put", "set", "shed")
-
-
-def _opens_shift(sentence: Sentence, word: Word) -> bool:
-    """Return True for "from" or "to" of a shift that the parser attaches to a noun."""
-    at = word
-    while at.dep != "ROOT" and at.head != at.index:
-        if at.lower == "from" and at.dep == "prep":
-            return True
-        at = sentence.head(at)
-    return False
