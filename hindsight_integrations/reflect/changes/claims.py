@@ -77,10 +77,10 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
     readers = [EndingReader(parse(part), names, speaker) for part in parts]
     if is_unsure(bare) or not all(reader.is_sure for reader in readers):
         return Claims()
-    clauses = [(clause, reader) for reader in readers for clause in _clauses(reader)]
-    passing = [(clause, reader.is_passing) for clause, reader in clauses]
-    clause_states, clause_changes = frames(passing, names, speaker)
-    told = joined([one for reader in readers for one in _by_clause(reader)])
+    parsed = [(reader, _clauses(reader)) for reader in readers]
+    clauses = [(clause, reader.is_passing) for reader, each in parsed for clause in each]
+    clause_states, clause_changes = frames(clauses, names, speaker)
+    told = joined([one for reader, each in parsed for one in _by_clause(reader, *each)])
     return replace(
         told,
         is_plain=told.is_plain and not clause_changes,
@@ -106,12 +106,11 @@ def _clauses(reader: EndingReader) -> list[Sentence]:
     return [reader.sentence, *map(parse, texts)]
 
 
-def _by_clause(reader: EndingReader) -> Iterator[Claims]:
+def _by_clause(reader: EndingReader, whole: Sentence, *clauses: Sentence) -> Iterator[Claims]:
     """Yield the claims of a sentence, and those of its clauses read alone.
 
     What the sentence doubts, limits in time or adds to something holds of its clauses too.
     """
-    whole, *clauses = _clauses(reader)
     is_clause = any(reader.subject_of(word) for word in whole.words if _asserts(reader, word))
     yield _claims(reader, is_clause=is_clause)
     told = [clause for clause in clauses[:1] if clauses[1:]]

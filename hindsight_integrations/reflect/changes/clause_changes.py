@@ -111,7 +111,7 @@ def _ended_value(change: ClauseChange, state: ClauseState) -> Value | None:
     before, verb = change.before, change.verb
     if before is None or not change.limits <= state.terms:
         return None
-    if _is_held_as_role(change, state) or _is_shared_home(change, state):
+    if _is_shared_home(change, state):
         return before
     has = verb == "have" and change.slot == "obj" and state.verb in _USES
     if not (has or same_verb(verb, state.verb) or (_is_relation(change, state) and verb == "be")):
@@ -128,18 +128,6 @@ def _ended_value(change: ClauseChange, state: ClauseState) -> Value | None:
         if uses and slot in _BESIDE and named and before.terms == value.terms:
             return value
     return None
-
-
-def _is_held_as_role(change: ClauseChange, state: ClauseState) -> bool:
-    """Return True if a role noun is ended by its verb: "is the owner of X", "no longer owns X"."""
-    if change.before is None or state.verb != "be" or change.slot != "obj":
-        return False
-    roles = {change.verb, *(change.verb.removesuffix("e") + end for end in ("er", "or"))}
-    for _, value in state.values:
-        role, _, held = value.text.partition(" of ")
-        if role.casefold() in roles and frozenset(lexemes(held)) == change.before.terms:
-            return True
-    return False
 
 
 def _is_shared_home(change: ClauseChange, state: ClauseState) -> bool:

@@ -1,7 +1,7 @@
 """Decide by grammar whether a later statement changes an earlier one: pure functions.
 
 A change is told only if both statements are of the same subject and the same attribute, and the
-later one says itself that something ended or was replaced (`claims`).
+later one says itself that something ended or was replaced.
 """
 
 from __future__ import annotations

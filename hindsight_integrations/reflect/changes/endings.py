@@ -1,7 +1,7 @@
 """Read from a sentence what it says has ended or been replaced, whatever the thing was to whom.
 
-Where `claims` reads whole frames of grammar, this reads cues ("gave up", "swapped ... for", "from X
-to Y", "no longer") and the phrases beside them. By itself that proves little: `ended_values` makes
+Where `clause_reader` reads whole clauses, this reads cues ("gave up", "swapped ... for", "from X to
+Y", "no longer") and the phrases beside them. By itself that proves little: `ended_values` makes
 a change of it only if an earlier statement gives the same subject that very value.
 """
 
