@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -258,18 +258,12 @@ class PhraseReader:
         for parent in (verb, *objects, *roles, *self.sentence.children(verb, "advmod")):
             preps = self.sentence.children(parent, "prep", "agent")
             preps += [below for prep in preps for below in self.sentence.children(prep, "prep")]
-            preps += self._targets(preps)
             for prep in preps:
                 for word in self.sentence.children(prep, "pobj"):
                     if value := self._value(word):
                         values.setdefault(prep.lower, value)
         if (misread := self._misread_target(verb)) is not None:
             values.setdefault("to", misread)
-        if (
-            verb.lemma in _WORDS["moving"] | _WORDS["grading"]
-            and len({"from", "to"} & {*values}) < 2
-        ):
-            values |= self._from_to(verb)
         often = map(self._value, self.sentence.children(verb, "npadvmod"))
         every = next((value for value in often if value and value.kind == "frequency"), None)
         return values | ({"every": every} if every else {})
@@ -315,26 +309,6 @@ class PhraseReader:
                 return plain_value(word.text)
         return None
 
-    def _from_to(self, verb: Word) -> dict[str, Value]:
-        """Return X and Y of "from X to Y" without nouns: "from low to high"."""
-        words = self.sentence.words
-        if verb.lemma not in _WORDS["moving"] | _WORDS["grading"]:
-            return {}
-        start = next((w.index for w in words[verb.index :] if w.lower == "from"), len(words))
-        if [word.lower for word in words[start + 2 : start + 3]] != ["to"] or start + 3 >= len(
-            words
-        ):
-            return {}
-        before, after = words[start + 1], words[start + 3]
-        if not (before.text.isalnum() and after.text.isalnum()):
-            return {}
-        text, rest = after.text, words[start + 4 :]
-        if after.text.isdigit() and rest and rest[0].tag in ("NN", "NNS"):
-            text, rest = f"{text} {rest[0].text}", rest[1:]
-        if rest and rest[0].tag not in ("IN", "CC", ".", ",", "RB", "TO"):
-            return {}
-        return {"from": plain_value(before.text), "to": plain_value(text)}
-
     def detached(self, verb: Word) -> frozenset[str]:
         """Return the prepositions before a verb, or after a comma: "As of May,"."""
         preps = self.sentence.children(verb, "prep")
@@ -348,17 +322,6 @@ class PhraseReader:
         words = self.sentence.words[: word.index][::-1]
         before = next((each for each in words if each.tag != "RB"), None)
         return before is not None and before.text == ","
-
-    def _targets(self, preps: Iterable[Word]) -> list[Word]:
-        """Return the "to" of "from X to Y" if the parser attaches it to X."""
-        return [
-            to
-            for prep in preps
-            if prep.lower == "from"
-            for value in self.sentence.children(prep, "pobj")
-            for to in self.sentence.children(value, "prep")
-            if to.lower == "to"
-        ]
 
     def _verb(self, verb: Word) -> str:
         """Return the base form of a verb with its particle."""
