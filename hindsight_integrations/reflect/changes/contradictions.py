@@ -165,7 +165,10 @@ def _detected_change(
     ended = ended_value(older.statement.claims, newer.statement.claims, same_speaker=same_speaker)
     if ended is None or ended.subject.removeprefix("@") in ambiguous:
         return plain
-    return plain if plain is not None and ended.after is None else ended
+    if plain is None:
+        return ended
+    same = frozenset(lexemes(plain.before)) <= frozenset(lexemes(ended.before))
+    return plain._replace(after=ended.after) if same or ended.after is None else ended
 
 
 def _change_by_clauses(
