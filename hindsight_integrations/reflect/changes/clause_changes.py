@@ -17,7 +17,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
     is_attitude,
     is_time,
 )
-from hindsight_integrations.reflect.changes.clause_subjects import ACTING, role_of
+from hindsight_integrations.reflect.changes.clause_subjects import ACTING, is_moved, role_of
 from hindsight_integrations.reflect.changes.ended_values import HABITS
 from hindsight_integrations.reflect.changes.phrases import plain_value
 from hindsight_integrations.reflect.changes.value_kinds import (
@@ -265,7 +265,7 @@ def _replaced(change: ClauseChange, state: ClauseState, role: str) -> Value | No
         v for v in given
         if kinds(v) & told
     ]  # fmt: skip
-    if not alike and change.theme:
+    if not alike and change.theme and not is_moved(change, state):
         alike = [
             v
             for slot, v in state.values

@@ -164,7 +164,7 @@ def _core(ending: Ending, state_claim: StateClaim) -> Iterator[Value]:
         named = value.kind in ("name", *_DATES, "number")
         explicit = ending.kind in ("shift", "replacement") and named
         broad = ending.kind == "end" and "any" in ending.relations
-        used = state_claim.verb == "use" and named
+        used = state_claim.verb in _RELATIONS["use"] and named
         bound = is_bound and (named or slot == "of")
         if slot == "obj" or thing is None or explicit or broad or used or bound:
             yield value
