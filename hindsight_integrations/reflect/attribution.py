@@ -22,12 +22,6 @@ from hindsight_integrations.reflect.retractions import retraction_in, retracts_i
 _WORDS = word_sets("attribution")
 _SUBJECTS = ("nsubj", "nsubjpass")
 _PHRASES = ("compound", "nmod", "flat", "conj", "appos", "amod", "det", "poss", "prep", "pobj")
-_HEARSAY = re.compile(
-    r"\baccording to\b|\b(?:reportedly|allegedly|supposedly|so-called)\b|\bsaid no\b|\brumou?r\b",
-    re.IGNORECASE,
-)
-_SIMILE = re.compile(r"\b[Aa]s \w+ as (?:an? [a-z]+|[A-Z]\w+) *[.!]*$")
-"""A simile that ends a sentence: "as clean as a pigsty", "about as warm as Iceland"."""
 _POINTS_BACK = re.compile(r"\W*(?:it|they) ?(?:['’]s|['’]re|is|are|was|were)\b", re.IGNORECASE)
 _DETERMINED = frozenset("the a an no my our".split())
 _FINITE = frozenset({"VBZ", "VBD", "VBP", "MD"})
@@ -299,11 +293,6 @@ class _Passages:
                 if task or self._is_personal(found.end(), end):
                     yield start, end
                     past = end
-
-
-def is_hearsay(text: str) -> bool:
-    """Return True for a cited source, or a simile, which is often ironic."""
-    return bool(_HEARSAY.search(text) or _SIMILE.search(text))
 
 
 def reported(sentence: Sentence) -> frozenset[int]:

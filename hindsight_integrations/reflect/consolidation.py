@@ -316,7 +316,7 @@ def _ambiguous_first_names(
 ) -> Iterator[str]:
     """Yield first names that several people have, of those that are subjects of changes."""
     claims = [dated.statement.claims for r in records for dated in dated_statements(r.memory)]
-    changed_subjects = {claim.subject for dated in claims for claim in dated.change_claims}
+    changed_subjects = {key for one in claims for end in one.endings for key in end.agents}
     first_names = {key[1:] for key in changed_subjects if key.startswith("@") and " " not in key}
     last_words = [
         step.opening[-1] for dated in claims for step in dated.clause_changes if step.opening

@@ -146,7 +146,7 @@ class ProfileReader(PhraseReader):
         may be meant, unless the name is never given to such a person.
         """
         named = [word for word in self.sentence.words if word.tag in ("NNP", "NNPS")]
-        heads = [self._subject_word(word) for word in self.sentence.words if self._is_main(word)]
+        heads = [self.subject_of(word) for word in self.sentence.words if self._is_main(word)]
         keys = {self.subject_key(word) or "" for word in heads}
         subjects = [word for word in heads if word is not None]
         if len(keys) != 1 or not keys <= self.keys:
@@ -209,13 +209,10 @@ class ProfileReader(PhraseReader):
 
     def _is_main(self, word: Word) -> bool:
         """Return True for the root, a finite verb coordinated with it, or one before a comma."""
-        at = word
-        while at.dep == "conj":
-            at = self.sentence.head(at)
-        return word.tag.startswith("VB") and (at.dep == "ROOT" or self._is_juxtaposed(at))
+        return word.tag.startswith("VB") and self.is_main(word)
 
     def _read(self, verb: Word) -> Reading | None:
-        subject = self._subject_word(verb)
+        subject = self.subject_of(verb)
         key = self.subject_key(subject)
         if subject is None or key is None:
             return None
@@ -335,7 +332,7 @@ class ProfileReader(PhraseReader):
 
     def _recurs(self, verb: Word) -> bool:
         """Return True for a deed that comes again at a time: "every morning", "on Mondays"."""
-        subject = self._subject_word(verb)
+        subject = self.subject_of(verb)
         if subject is None or verb.lemma in _WORDS["no_habits"]:
             return False
         for word in self.sentence.words:

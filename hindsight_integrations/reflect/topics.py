@@ -26,7 +26,6 @@ from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.attribution import (
     FollowUp,
     follow_up,
-    is_hearsay,
     is_inside_subject,
     is_placed,
     own_parts,
@@ -192,8 +191,6 @@ def _is_short(sentence: str) -> bool:
 def _topics(text: str, names: Sequence[str], speaker: str | None, rest: str) -> Iterator[Topic]:
     if _YOU.search(text) or (speaker is None and text[-1].isalnum()):
         return  # it addresses somebody, or is a heading
-    if is_hearsay(text):
-        return
     sentence = parse(bare_sentence(text))
     if follow_up(sentence, rest) is FollowUp.TAKES_BACK:
         return

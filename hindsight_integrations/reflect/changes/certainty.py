@@ -1,11 +1,13 @@
 """Decide whether a sentence states something certain and lasting: no question, guess or story.
 
-These are properties of a whole sentence, which hold of all that its clauses claim.
+These are properties of a whole sentence, which hold of all that its clauses claim, or of one clause
+(`is_undoubted`). Whose words a sentence has is `attribution`, what takes it back `retractions`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hindsight_integrations.nlp.data import table, word_sets
@@ -19,8 +21,19 @@ _LABEL = re.compile(r"^[-*•#>\s]*(?:\[?[A-Za-z]+[- ]?\d+\]?\s*:\s+)?")
 """Mark of a list or key of a ticket before a sentence."""
 _IRONIC = re.compile(_TABLE["chat"]["ironic"], re.VERBOSE | re.IGNORECASE)
 _HEARSAY = re.compile(_TABLE["chat"]["hearsay"])
+_CITED = re.compile(_TABLE["chat"]["cited"], re.IGNORECASE)
 _REJECTED = re.compile(_TABLE["chat"]["rejected"], re.IGNORECASE)
-_UNSURE = (_IRONIC, _HEARSAY, _REJECTED)
+_SIMILE = re.compile(r"\b[Aa]s \w+ as (?:an? [a-z]+|[A-Z]\w+) *[.!]*$")
+"""A simile that ends a sentence, often in irony: "as clean as a pigsty", "as warm as Iceland"."""
+_UNSURE = (_IRONIC, _HEARSAY, _CITED, _REJECTED, _SIMILE)
+
+CLAUSE_LIMITS = frozenset({"only", "once", "while", "until"})
+"""Words of doubt that limit only the clause they stand in: ", only the piano stayed"."""
+_DOUBTS = (_WORDS["stories"] - {"play", "season"}) | _WORDS["hedges"] | _WORDS["doubts"]
+_SAYING = _WORDS["reporting"] - _WORDS["asserting"] | _WORDS["saying"]
+_FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
+_JOINED_IN = word_sets("frames")["joined_in"]
+_COMPLEMENT = frozenset({"IN", "DT", "PRP$", "NN", "NNS", "NNP", "RB", "JJ"})
 
 
 def bare_sentence(text: str) -> str:
@@ -29,7 +42,7 @@ def bare_sentence(text: str) -> str:
 
 
 def is_unsure(text: str) -> bool:
-    """Return True for irony, hearsay, and text labelled as rejected."""
+    """Return True for irony, hearsay, a cited source, and text labelled as rejected."""
     return any(one.search(text) for one in _UNSURE)
 
 
@@ -44,6 +57,42 @@ def is_sure_and_lasting(text: str, speaker: str | None = None) -> bool:
     reader = CertaintyReader(parse(bare), {}, speaker)
     unsure = is_unsure(bare) or bool(reported(reader.sentence))
     return reader.is_sure and not unsure and not reader.is_passing
+
+
+def is_undoubted(words: Sequence[Word]) -> bool:
+    """Return True for a sentence without a word of doubt."""
+    return not any(
+        (
+            (word.lemma in _DOUBTS or word.lower in _DOUBTS)
+            and word.lower not in CLAUSE_LIMITS
+            and not _is_of_group(words, word)
+        )
+        or (word.lemma in _SAYING and word.tag.startswith("VB") and not _is_made(words, word))
+        for word in words
+    )
+
+
+def _is_of_group(words: Sequence[Word], word: Word) -> bool:
+    """Return True for a genre word that modifies a group: "film" of "film club"."""
+    after = next(iter(words[word.index + 1 : word.index + 2]), word)
+    return word.lemma in _WORDS["stories"] and after.lemma in _JOINED_IN
+
+
+def _is_made(words: Sequence[Word], verb: Word) -> bool:
+    """Return True for a language or tool: "is written in X"; no story is told."""
+    after = words[verb.index + 1 : verb.index + 2]
+    if verb.lemma == "seem" and after:  # "and he seems happier"
+        own = verb.index and words[verb.index - 1].lower in ("he", "she", "they", "we")
+        return bool(own) and after[0].tag.startswith("JJ")
+    told = any(word.dep == "ccomp" and word.head == verb.index for word in words)
+    before = words[verb.index - 1] if verb.index else verb
+    if before.text in (",", ";") and verb.tag == "VB":
+        return True  # ", ask who signs there"
+    if before.text == "," and verb.tag == "VBZ":  # ", says the patients bite less"
+        return any(w.tag in _FINITE for w in words[verb.index + 1 :])
+    if verb.lemma == "plan" and verb.tag == "VBN":  # "is (now) planned for 3 May"
+        return any(w.lemma == "be" for w in words[max(0, verb.index - 2) : verb.index])
+    return verb.lemma == "write" and not told and bool(after) and after[0].tag in _COMPLEMENT
 
 
 @dataclass(slots=True)

@@ -84,7 +84,6 @@ class StateClaim:
         subject: key of whom or what it is said of.
         verb: base form, or the family of verbs it is of.
         values: by the preposition before each, or "obj".
-        lasting: in the present tense, and not denied.
         passive: the subject undergoes it.
         called: lexemes of the phrase of the subject, and of the names in it.
         inner: values inside of these: "Rex" of "has a dog called Rex".
@@ -93,7 +92,6 @@ class StateClaim:
     subject: str
     verb: str
     values: Mapping[str, Value]
-    lasting: bool = True
     passive: bool = False
     called: tuple[frozenset[str], ...] = ()
     inner: tuple[Value, ...] = ()
@@ -102,40 +100,6 @@ class StateClaim:
     def terms(self) -> frozenset[str]:
         """Lexemes of all values but times."""
         return timeless(self.values.values())
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeClaim:
-    """A change that a sentence claims: something ended, or replaced something else.
-
-    Attributes:
-        subject: key of whom or what it is said of.
-        verb: the verb that says what ended or begins, or its family; None if any may.
-        before: the value that ends, if it is named.
-        after: the value that begins, if one does.
-        slot: preposition of the value; None if any.
-        about: key of the thing whose value changes, if it is not the subject.
-        terms: lexemes that an earlier sentence must have too.
-        relocates: somebody moves house.
-    """
-
-    subject: str
-    verb: str | None = None
-    before: Value | None = None
-    after: Value | None = None
-    slot: str | None = None
-    about: str | None = None
-    terms: frozenset[str] = frozenset()
-    relocates: bool = False
-
-    def begun(self) -> StateClaim | None:
-        """Return the state that holds after the change, which a later one may change."""
-        if self.after is None or self.slot is not None:
-            return None
-        if self.relocates:
-            return StateClaim(self.subject, "residence", {"in": self.after})
-        about = self.about if self.about not in (None, "*") else self.subject
-        return StateClaim(about or self.subject, "be", {"to": self.after})
 
 
 class NounPhrase(NamedTuple):
@@ -256,26 +220,22 @@ class Claims:
     """Everything that a sentence claims.
 
     Attributes:
-        state_claims: what it says is so.
-        change_claims: what it says has changed.
+        state_claims: what it says is so; the subject is "" for one named before.
         is_clause: it has a verb with a subject, and asserts something.
         is_plain: it is a clause, and neither denies anything, nor says that anything changes, nor
             what might be: it may be proof of its topics.
         ended: what it says has ended, also if it is unclear for how long.
         endings: what its cues say has ended or been replaced.
-        follow_up_claims: what it says is so beside that; the subject is "" for one named before.
         current: of these, what it says is so since something changed.
         states: what its clauses give their subjects, if it is plain and sure.
         clause_changes: what its clauses say has changed, if it is plain and sure.
     """
 
     state_claims: tuple[StateClaim, ...] = ()
-    change_claims: tuple[ChangeClaim, ...] = ()
     is_clause: bool = False
     is_plain: bool = False
     ended: tuple[Value, ...] = ()
     endings: tuple[Ending, ...] = ()
-    follow_up_claims: tuple[StateClaim, ...] = ()
     current: tuple[StateClaim, ...] = ()
     clause_states: tuple[ClauseState, ...] = ()
     clause_changes: tuple[ClauseChange, ...] = ()
@@ -283,24 +243,18 @@ class Claims:
     @property
     def may_change(self) -> bool:
         """True if the sentence may change an earlier statement."""
-        return bool(self.change_claims or self.endings or self.current or self.clause_changes)
+        return bool(self.endings or self.current or self.clause_changes)
 
 
 def joined(claims: Sequence[Claims]) -> Claims:
-    """Merge the claims of the parts of a sentence, of which at most one has a clause.
-
-    Turns that name what comes after stand first.
-    """
+    """Merge the claims of the parts of a sentence, of which at most one has a clause."""
     clauses = [one for one in claims if one.is_clause]
-    change_claims = [change_claim for one in claims for change_claim in one.change_claims]
     return Claims(
         tuple(state_claim for one in claims for state_claim in one.state_claims),
-        tuple(sorted(change_claims, key=lambda change_claim: change_claim.after is None)),
         bool(clauses),
         bool(clauses) and all(one.is_plain for one in clauses),
         tuple(value for one in claims for value in one.ended),
         tuple(ending for one in claims for ending in one.endings),
-        tuple(state_claim for one in claims for state_claim in one.follow_up_claims),
         tuple(state_claim for one in claims for state_claim in one.current),
         tuple(state for one in claims for state in one.clause_states),
         tuple(change for one in claims for change in one.clause_changes),

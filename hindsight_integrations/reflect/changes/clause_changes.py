@@ -17,7 +17,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
     is_attitude,
     is_time,
 )
-from hindsight_integrations.reflect.changes.clause_subjects import ACTING, role_of
+from hindsight_integrations.reflect.changes.clause_subjects import ACTING, is_moved, role_of
 from hindsight_integrations.reflect.changes.ended_values import HABITS
 from hindsight_integrations.reflect.changes.phrases import plain_value
 from hindsight_integrations.reflect.changes.value_kinds import (
@@ -50,6 +50,7 @@ _OF_THINGS = {
     "go": ("through",),
 }
 """Slots of what a thing of ours is or rests on, by verb: "our CI runs on Jenkins"."""
+_MADE = ("on", "in", "with", "by")
 
 
 def clause_change(
@@ -110,12 +111,15 @@ def _ended_value(change: ClauseChange, state: ClauseState) -> Value | None:
     before, verb = change.before, change.verb
     if before is None or not change.limits <= state.terms:
         return None
-    if _is_held_as_role(change, state) or _is_shared_home(change, state):
+    if _is_shared_home(change, state):
         return before
     has = verb == "have" and change.slot == "obj" and state.verb in _USES
     if not (has or same_verb(verb, state.verb) or (_is_relation(change, state) and verb == "be")):
         return None
     uses = "use" == verb == state.verb
+    stated = frozenset[str]().union(*(value.terms for _, value in state.values))
+    if verb == state.verb and change.slot == "obj" and before.terms <= stated:
+        return before  # "no longer does the linguistics minor", for "does a minor in linguistics"
     named = before.kind == "name"
     for slot, value in state.values:
         beside = slot == change.slot or ({slot, change.slot} <= _BESIDE and named)
@@ -124,18 +128,6 @@ def _ended_value(change: ClauseChange, state: ClauseState) -> Value | None:
         if uses and slot in _BESIDE and named and before.terms == value.terms:
             return value
     return None
-
-
-def _is_held_as_role(change: ClauseChange, state: ClauseState) -> bool:
-    """Return True if a role noun is ended by its verb: "is the owner of X", "no longer owns X"."""
-    if change.before is None or state.verb != "be" or change.slot != "obj":
-        return False
-    roles = {change.verb, *(change.verb.removesuffix("e") + end for end in ("er", "or"))}
-    for _, value in state.values:
-        role, _, held = value.text.partition(" of ")
-        if role.casefold() in roles and frozenset(lexemes(held)) == change.before.terms:
-            return True
-    return False
 
 
 def _is_shared_home(change: ClauseChange, state: ClauseState) -> bool:
@@ -267,12 +259,13 @@ def _replaced(change: ClauseChange, state: ClauseState, role: str) -> Value | No
     if after is None or not change.theme <= state.terms | _ANY:
         return None
     given = _its_own(state) if role == "own" else _used(state)
-    shared = _KINDS["relations"].get(state.verb, "").split()
+    fit = _KINDS["relations"].get(state.verb, "").split()
+    told = frozenset(k for k in kinds(after) if not fit or k in fit or k.startswith("alternatives"))
     alike = [
         v for v in given
-        if (both := kinds(v) & kinds(after)) and (not shared or both & {*shared})
+        if kinds(v) & told
     ]  # fmt: skip
-    if not alike and change.theme:
+    if not alike and change.theme and not is_moved(change, state):
         alike = [
             v
             for slot, v in state.values
@@ -311,10 +304,10 @@ def _sibling(change: ClauseChange, state: ClauseState) -> Value | None:
     """Return the value with the same preposition and head noun: "on the fifth floor"."""
     if (after := change.after) is None:
         return None
-    beside = (value for slot, value in state.values if slot in _WORDS["relation"])
+    beside = (value for slot, value in state.values if slot in _WORDS["relation"] | {"obj"})
     held = [value for value in beside if are_alike(value, after)]
-    lasts = state.verb not in _POSSESSING and not is_attitude(state.verb)
-    return held[0] if len(held) == 1 and lasts else None
+    bound = change.verb in _WORDS["switches"] or state.verb not in _POSSESSING
+    return held[0] if len(held) == 1 and bound else None
 
 
 def _lived_in(change: ClauseChange, state: ClauseState) -> Value | None:
@@ -354,7 +347,7 @@ def _may_follow(before: Value, change: ClauseChange) -> bool:
     here, there = kinds(before), kinds(change.after)
     if (here and there) or change.after.kind == "thing":
         return bool(here & there) or not (here and there)
-    placed = change.place and (change.cue == "move" or change.slot in ("in", "at"))
+    placed = change.place and change.cue != "move" and change.slot in ("in", "at")
     return not placed and all(kind.startswith("name ") for kind in here | there)
 
 
@@ -367,12 +360,12 @@ def _held(state: ClauseState) -> list[Value]:
 
 def _used(state: ClauseState) -> list[Value]:
     """Return the values if the verb states what somebody uses, does or belongs to."""
-    return _held(state) if state.verb in _USES else []
+    return _held(state) if state.verb in _USES or state.verb == "employment" else []
 
 
 def _its_own(state: ClauseState) -> list[Value]:
     """Return what a thing is or comes from: "our bank is X", "our power comes from X"."""
-    slots = _OF_THINGS.get(state.verb, ())
+    slots = _OF_THINGS.get(state.verb, _MADE if state.passive else ())
     if not state.is_thing:
         slots = slots[:1]  # "our dentist is X"; not where a boss is
     return [value for slot, value in state.values if slot in slots]
@@ -463,12 +456,8 @@ def _served(change: ClauseChange, state: ClauseState) -> Value | None:
 def _equal(one: Value, other: Value) -> bool:
     if one.terms == other.terms:
         return True
-    head = frozenset(lexemes(one.text.split()[-1]))
-    return (
-        bool(one.terms)
-        and one.terms < other.terms
-        and (one.kind == "name" or head <= frozenset(lexemes(other.text.split()[-1])))
-    )
+    head, others = (frozenset(lexemes(v.text.split(" of ")[0].split()[-1])) for v in (one, other))
+    return bool(one.terms) and one.terms < other.terms and (one.kind == "name" or head <= others)
 
 
 def _is_one_off_event(state: ClauseState) -> bool:

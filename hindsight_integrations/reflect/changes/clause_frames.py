@@ -9,6 +9,7 @@ from itertools import zip_longest
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.syntax import Sentence
+from hindsight_integrations.reflect.changes.certainty import is_undoubted
 from hindsight_integrations.reflect.changes.claim_model import (
     ClauseChange,
     ClauseState,
@@ -16,7 +17,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
     is_attitude,
     is_time,
 )
-from hindsight_integrations.reflect.changes.clause_reader import ClauseReader, is_plain, repaired
+from hindsight_integrations.reflect.changes.clause_reader import ClauseReader, repaired
 from hindsight_integrations.reflect.changes.clause_subjects import ACTING, subjects
 from hindsight_integrations.reflect.changes.phrases import plain_value
 from hindsight_integrations.reflect.changes.value_kinds import kinds, same_verb
@@ -38,7 +39,7 @@ def frames(
     clause_states: list[ClauseState] = []
     clause_changes: list[ClauseChange] = []
     for (clause, is_passing), then in zip_longest(clauses, (one for one, _ in clauses[1:])):
-        if not is_plain(clause.words):
+        if not is_undoubted(clause.words):
             continue
         reader = ClauseReader(repaired(clause), names, speaker)
         if reader.is_limited_to:
@@ -62,7 +63,7 @@ def _completed(change: ClauseChange, reader: ClauseReader, then: Sentence | None
         limits = change.limits - before.terms | change.before.terms
         ends.append(replace(change, slot=slot, before=before, limits=limits))
     for clause in (reader.then(len(change.opening)), then):
-        if clause is None or not is_plain(clause.words):
+        if clause is None or not is_undoubted(clause.words):
             continue
         following = ClauseReader(repaired(clause), reader.names, reader.speaker)
         if not (following.is_passing or following.is_limited_to):

@@ -15,6 +15,8 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.reflect.changes.certainty import CLAUSE_LIMITS
 from hindsight_integrations.reflect.changes.claim_model import (
     ClauseChange,
     ClauseState,
@@ -41,11 +43,6 @@ _PRESENT = frozenset({"VBZ", "VBP"})
 _AS_PRESENT = _PRESENT | {"NNS", "VB"}
 """Tags that small models give the present tense: "the build no longer uses", "I no longer use"."""
 _FINITE = _PRESENT | {"VBD", "MD"}
-_COMPLEMENT = frozenset({"IN", "DT", "PRP$", "NN", "NNS", "NNP", "RB", "JJ"})
-_LIMITS = frozenset({"only", "once", "while", "until"})
-"""Words of doubt that limit only the clause they stand in: ", only the piano stayed"."""
-_DOUBTS = (_CHANGES["stories"] - {"play"}) | _CHANGES["hedges"] | _CHANGES["doubts"]
-_SAYING = _CHANGES["reporting"] - _CHANGES["asserting"] | _CHANGES["saying"]
 _AWAY = _CHANGES["at_last"] | {*"over across back away house home fully completely".split()}
 _BESIDE_MOVE = frozenset({"in", "on", "after", "with", "since", "during"})
 _LIGHT = _WORDS["helpers"] | {"do", "help", "let", "make"}
@@ -69,9 +66,11 @@ class ClauseReader(EndingReader):
         """Return the state that a clause in the present tense gives its subject."""
         words = self.sentence.words
         at = next((w.index for w in words if w.tag in _FINITE), 0)
-        if not at or words[at].tag not in _PRESENT or self._is_denied(at):
+        planned = bool(at) and words[at].lower in ("will", "'ll") and self._tag(at + 1) == "VB"
+        present = planned or words[at].tag in _PRESENT
+        if not at or not present or self._is_denied(at):
             return None
-        verb = at
+        verb = at + planned
         while verb + 1 < len(words) and words[verb].lemma in _WORDS["helpers"] and (
             words[verb + 1].tag in ("VBN", "VBG", "RB")
         ):  # fmt: skip
@@ -88,6 +87,14 @@ class ClauseReader(EndingReader):
             rest = [w for w in opening[len(head) :] if w.text != ","]
             is_name = head and all(w.tag == "NNP" for w in rest) and head[-1].tag != "NNP"
             opening = head + rest if is_name else head  # "our vet, Ida, is", "Ana, our vet, is"
+        if opening and (
+            opening[0].is_proper or entity_norm(opening[0].text) in self.names
+        ):  # "Philippa from our section"
+            opening = list(takewhile(lambda w: w.tag != "IN", opening))
+        elif opening and opening[0].tag == "IN":  # "For the record, the service"
+            opening = opening[
+                max((i for i, w in enumerate(opening) if w.text == ","), default=-1) + 1 :
+            ]
         subject = _without_article([w.lower for w in opening])
         values = tuple(self.given(verb + 1))
         lemma = words[verb].lemma
@@ -96,7 +103,9 @@ class ClauseReader(EndingReader):
         if not subject:
             return None
         first, last = opening[-len(subject)], opening[-1]
-        called = plain_value(self.sentence.text[first.start : last.start + len(last.text)])
+        text = self.sentence.text[first.start : last.start + len(last.text)]
+        common = not first.index and not self._is_name(first)
+        called = plain_value(f"{text[:1].lower()}{text[1:]}" if common else text)
         passive = words[verb].tag == "VBN" and words[at].lemma == "be"
         common = last.tag in ("NN", "NNS") and last.lemma not in ACTING
         is_thing = (common and plain_value(last.text).kind != "role") or not CALLED.isdisjoint(
@@ -112,7 +121,7 @@ class ClauseReader(EndingReader):
                 yield from self._said_ended(word.index)
             elif word.lower == "now":
                 yield from self._now(word.index)
-            elif word.tag in ("VBD", "VBN") and (
+            elif (word.tag in ("VBD", "VBN") or self._phase(word)) and (
                 word.lemma in _SHIFTS | _WORDS["leaves"] or self._made_move(word)
             ):
                 yield from self._moved(word)
@@ -121,7 +130,7 @@ class ClauseReader(EndingReader):
 
     def _moved(self, verb: Word) -> Iterator[ClauseChange]:
         """Read a move: "moved (the blog) (last week) (from X) to Y", "left X (in May) for Y"."""
-        opening, helped = self._opening(verb.index)
+        opening, helped = self._opening((self._phase(verb) or verb).index)
         if opening is None or (verb.tag == "VBN" and not helped) or self._adds(verb.index):
             return
         at = self._past_beside(verb.index + 1 + 2 * self._made_move(verb), {"from", *_TO})
@@ -143,6 +152,12 @@ class ClauseReader(EndingReader):
                 yield replace(change, whose=whose)
         elif verb.lemma in _WORDS["leaves"] and (then := self._new_one(verb, end)) is not None:
             yield self._step("leave", verb, opening, before=value, after=then)
+
+    def _phase(self, verb: Word) -> Word | None:
+        """Return the verb before "moving" in "spent a night moving"."""
+        before = [w for w in self.sentence.words[: verb.index] if w.is_verb]
+        phase = verb.tag == "VBG" and bool(before) and before[-1].tag == "VBD"
+        return before[-1] if phase and before[-1].lemma in _CHANGES["phases"] else None
 
     def _made_move(self, verb: Word) -> bool:
         """Return True for a change told by a noun: "made the switch", "made the move"."""
@@ -223,9 +238,10 @@ class ClauseReader(EndingReader):
                 break  # "moved to X to be near her"
             if slot in found:
                 return
-            found[slot], at = self._whole(*named) if slot == "to" else named
+            whole = slot == "to" and verb.lemma not in _WORDS["switches"]
+            found[slot], at = self._whole(*named) if whole else named
         purpose = self._phrase(at + 1) if self.word(at) == "for" else None
-        whom = purpose is not None and purpose.value.text.split()[-1] in ACTING
+        whom = purpose is not None and purpose.value.text.split()[-1] in ACTING | _WORDS["reason"]
         if purpose is not None and not whom and not is_time(purpose.value):
             theme |= purpose.value.terms
         if "to" in found and self._ends(at):
@@ -427,7 +443,7 @@ class ClauseReader(EndingReader):
         own = takewhile(
             lambda w: w.lower != "never" or self._tag(w.index - 1) != "CC", self._own(at)
         )
-        return any(w.lower in _LIMITS for w in own)
+        return any(w.lower in CLAUSE_LIMITS for w in own)
 
     def _own(self, at: int) -> tuple[Word, ...]:
         """Return the words up to the next clause that has its own subject."""
@@ -495,9 +511,6 @@ class ClauseReader(EndingReader):
 
     def _belongs(self, words: Sequence[Word], at: int, start: int, *, after_to: bool) -> bool:
         """Return True for a word that continues a phrase; in a name it may have any tag."""
-        after = words[at + 1].lemma if at + 1 < len(words) else ""
-        if at > start and words[at].tag == "CD" and after in _CHANGES["time_words"]:
-            return False  # "the saxophone two years in"
         named = words[at].text[:1].isupper() and words[at].tag != "PRP"
         if at == start and after_to and words[at].tag == "RB":
             return words[at - 1].lower in {"from", *_TO}  # "from early to late"
@@ -580,6 +593,7 @@ def _repair(words: list[Word], at: int) -> None:
         before.tag == "DT"
         or (before.tag == "NN" and plain_value(word.lower).kind == "role")  # "a team lead"
         or (before.lower == "to" and kinds(plain_value(word.text)))
+        or (before.lower == "to" and at > 2 and words[at - 3].lower == "from")
         or (before.tag in _FINITE - {"MD"} and before.lemma not in _LIGHT)
     ):
         words[at] = replace(word, tag="NN")
@@ -627,39 +641,3 @@ def is_one_off_time(slot: str, value: Value) -> bool:
 
 def _without_article(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(words[1:] if words and words[0] in DETERMINERS else words)
-
-
-def is_plain(words: Sequence[Word]) -> bool:
-    """Return True for a sentence without a word of doubt."""
-    return not any(
-        (
-            (word.lemma in _DOUBTS or word.lower in _DOUBTS)
-            and word.lower not in _LIMITS
-            and not _is_of_group(words, word)
-        )
-        or (word.lemma in _SAYING and word.tag.startswith("VB") and not _is_made(words, word))
-        for word in words
-    )
-
-
-def _is_of_group(words: Sequence[Word], word: Word) -> bool:
-    """Return True for a genre word that modifies a group: "film" of "film club"."""
-    after = next(iter(words[word.index + 1 : word.index + 2]), word)
-    return word.lemma in _CHANGES["stories"] and after.lemma in _WORDS["joined_in"]
-
-
-def _is_made(words: Sequence[Word], verb: Word) -> bool:
-    """Return True for a language or tool: "is written in X"; no story is told."""
-    after = words[verb.index + 1 : verb.index + 2]
-    if verb.lemma == "seem" and after:  # "and he seems happier"
-        own = verb.index and words[verb.index - 1].lower in ("he", "she", "they", "we")
-        return bool(own) and after[0].tag.startswith("JJ")
-    told = any(word.dep == "ccomp" and word.head == verb.index for word in words)
-    before = words[verb.index - 1] if verb.index else verb
-    if before.text in (",", ";") and verb.tag == "VB":
-        return True  # ", ask who signs there"
-    if before.text == "," and verb.tag == "VBZ":  # ", says the patients bite less"
-        return any(w.tag in _FINITE for w in words[verb.index + 1 :])
-    if verb.lemma == "plan" and verb.tag == "VBN":  # "is (now) planned for 3 May"
-        return any(w.lemma == "be" for w in words[max(0, verb.index - 2) : verb.index])
-    return verb.lemma == "write" and not told and bool(after) and after[0].tag in _COMPLEMENT

@@ -31,9 +31,8 @@ def role_of(change: ClauseChange, state: ClauseState, *, same_speaker: bool) -> 
     called = list(subjects(change.opening))
     if change.opening and any(name in called for name in _names(state)):
         return "same"
-    ours = state.subject[0] == "our" and state.called.kind == "name"
     own = any(word in _FIRST or word in _MINE for word in state.subject)
-    if not same_speaker and own and not ours:
+    if not same_speaker and own and state.subject[0] != "our":
         return None
     if not change.opening:
         return "same" if _is_same_unsaid(change, state) else None
@@ -72,7 +71,7 @@ def _is_same_moved(
 ) -> bool:
     """Return True if what somebody moves, or does something for, is the state's subject."""
     named = change.before is not None
-    if named and (is_moved(change, state) or _is_short_for(called, state)):
+    if is_moved(change, state) or (named and _is_short_for(called, state)):
         return True
     if named and change.theme and {state.subject[0], *(one[0] for one in called)} <= _FIRST:
         return True  # "we keep the tools in the shed", "I moved the tools from the shed"
@@ -82,8 +81,8 @@ def _is_same_moved(
 
 def _names(state: ClauseState) -> Iterator[tuple[str, ...]]:
     """Yield names within a subject: "Olga" of "my sister Olga"."""
-    words = state.called.text.split() if state.subject[0] in _MINE else []
-    for at in range(1, len(words)):
+    words = state.called.text.split()
+    for at in range(1, len(words) if words[0].islower() else 0):
         if all(word[:1].isupper() for word in words[at:]):
             yield state.subject[at:]
 
@@ -156,7 +155,8 @@ def is_moved(change: ClauseChange, state: ClauseState) -> bool:
         return False
     own = frozenset(lexemes(" ".join(state.subject)))
     grouped = any("team" in kinds(value) for _, value in state.values)
-    return bool(own) and own == change.theme and (state.is_thing or state.passive or grouped)
+    held = state.is_thing or state.passive or grouped or state.verb == "be"
+    return bool(own) and own == change.theme and held
 
 
 def _owner(subject: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

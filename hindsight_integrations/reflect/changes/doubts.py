@@ -46,6 +46,7 @@ _SCOPES = frozenset("at for during in throughout amid".split())
 _WHILE = frozenset("during throughout amid".split())
 _LEFT = re.compile(r"\b(?:left|joined|signed)\b", re.IGNORECASE)
 _PARTWAY = re.compile(r"\b(?:half|mid|part)way through\b", re.IGNORECASE)
+_NEXT_CLAUSE = re.compile(r"; |, (?=(?:he|she|it|they|I|we)\b)")
 _STATES = frozenset("residence employment study be have own marry".split())
 _STOPS_DOING = re.compile(r"\bstop(?:s|ped)? (?:\w+ly )?\w+ing\b", re.IGNORECASE)
 _SOME = 3
@@ -163,7 +164,7 @@ def _has_own_scope(older: DatedStatement, newer: str, value_change: ValueChange)
         return True
     values = frozenset(lexemes(f"{value_change.before} {value_change.after or ''}"))
     known = frozenset(lexemes(older.text)) | values
-    sentence = parse(newer.partition(";")[0])
+    sentence = parse(_NEXT_CLAUSE.split(newer, maxsplit=1)[0])
     for thing in sentence.words:
         way = sentence.head(thing)
         if thing.dep != "pobj" or way.lower not in _SCOPES:

@@ -29,7 +29,6 @@ _CHANGES = table("changes")
 _RELATIONS = {name: frozenset(verbs.split()) for name, verbs in _TABLE["relations"].items()}
 _ATTRIBUTES = {verb: frozenset(nouns.split()) for verb, nouns in _TABLE["attributes"].items()}
 _GENERAL = frozenset(stem for word in _TABLE["general"].split() for stem in lexemes(word))
-_PARTNERS = word_sets("endings")["partners"]
 _JOURNEYS = word_sets("endings")["journeys"]
 _PEOPLE = frozenset(_CHANGES["people"]["groups"].split())
 _SINGLE = frozenset(_CHANGES["single"]["verbs"].split()) | {"residence", "employment", "study"}
@@ -51,8 +50,7 @@ def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> ValueCha
         newer: what the later one claims.
         same_speaker: both are said by the same person, so that "my car" is one car.
     """
-    given = older.state_claims or older.follow_up_claims
-    known = [state_claim for one in given for state_claim in _implied(one)]
+    known = [state_claim for one in older.state_claims for state_claim in _implied(one)]
     for ending in newer.endings:
         for state_claim in known:
             before = _anchored(ending, state_claim, same_speaker=same_speaker)
@@ -82,7 +80,7 @@ def _implied(state_claim: StateClaim) -> Iterator[StateClaim]:
     habit = state_claim.passive or of_place or state_claim.verb in HABITS
     needs = state_claim.verb == "need" and not state_claim.subject.startswith(("@", "i|", "we|"))
     feels = is_attitude(state_claim.verb) and not (habit or needs)
-    if not state_claim.lasting or feels or not state_claim.subject:
+    if feels or not state_claim.subject:
         return
     yield state_claim
     thing = state_claim.values.get("obj")
@@ -117,8 +115,13 @@ def _may_end(ending: Ending, state_claim: StateClaim) -> bool:
     """Return True if the cue may end such a relation: one leaves a home, and sells a car."""
     if ending.kind == "renaming":
         return state_claim.verb in ("call", "name", "be")
-    travels = ending.verb in _JOURNEYS and state_claim.verb in ("residence", "be", "employment")
-    if ending.does not in ("", *_LIGHT, state_claim.verb) and not _is_favoured(ending, state_claim):
+    travels = (
+        ending.verb in _JOURNEYS
+        and not groups_of(ending.ended.text)
+        and state_claim.verb in ("residence", "be", "employment")
+    )
+    does = ending.does in ("", *_LIGHT) or lexemes(ending.does) == lexemes(state_claim.verb)
+    if not does and not _is_favoured(ending, state_claim):
         return False
     if not _fits(ending) or (state_claim.verb in HABITS and ending.kind != "end"):
         return False
@@ -126,14 +129,7 @@ def _may_end(ending: Ending, state_claim: StateClaim) -> bool:
         return not _is_person(state_claim.subject)
     if not ending.relations or "any" in ending.relations:
         return True
-    if _has_partner(ending, state_claim):
-        return True
     return any(state_claim.verb in _RELATIONS[relation] for relation in ending.relations)
-
-
-def _has_partner(ending: Ending, state_claim: StateClaim) -> bool:
-    """Return True for the end of a couple, if the state claim names a partner."""
-    return "couple" in ending.relations and state_claim.subject.rpartition("/")[2] in _PARTNERS
 
 
 def _is_favoured(ending: Ending, state_claim: StateClaim) -> bool:
@@ -168,13 +164,15 @@ def _core(ending: Ending, state_claim: StateClaim) -> Iterator[Value]:
         named = value.kind in ("name", *_DATES, "number")
         explicit = ending.kind in ("shift", "replacement") and named
         broad = ending.kind == "end" and "any" in ending.relations
-        if slot == "obj" or thing is None or explicit or broad or (is_bound and named):
+        used = state_claim.verb in _RELATIONS["use"] and named
+        bound = is_bound and (named or slot == "of")
+        if slot == "obj" or thing is None or explicit or broad or used or bound:
             yield value
     yield from state_claim.inner
     does = frozenset(lexemes(state_claim.verb))
     activity = ending.ended.text.endswith("ing") or ending.does == state_claim.verb
     if activity and state_claim.verb not in _LIGHT and ending.ended.terms == does:
-        yield Value(state_claim.verb, does, "thing")
+        yield Value(ending.ended.text, does, "thing")
 
 
 def _is_same(ending: Ending, value: Value, state_claim: StateClaim) -> bool:
@@ -186,7 +184,7 @@ def _is_same(ending: Ending, value: Value, state_claim: StateClaim) -> bool:
     further = ended - known - subject - _GENERAL
     if not ending.limits <= state_claim.terms | subject | frozenset(lexemes(state_claim.verb)):
         return False
-    head = frozenset(lexemes(value.text.split()[-1]))
+    head = frozenset(lexemes(value.text.split(" of ")[0].split()[-1]))
     shared = bool(ending.head & known) or (known <= ended and ending.head <= _GENERAL)
     whole = value.kind in ("name", "number") or head <= ended
     return not further and shared and whole
@@ -212,11 +210,7 @@ def _concerns(
         state_claim.verb == "be" or state_claim.passive
     )
     own_thing = owner in agents and not _is_by_other_object(ending, state_claim, before)
-    singular = (
-        not _is_group(thing)
-        or _is_favoured(ending, state_claim)
-        or _has_partner(ending, state_claim)
-    )
+    singular = not _is_group(thing) or _is_favoured(ending, state_claim)
     if owner and own_thing and states and singular:
         return True
     own = same_speaker or not subject.startswith("i|")
@@ -294,7 +288,8 @@ def _is_ours(ending: Ending, state_claim: StateClaim, before: Value, *, same_spe
     alike = [m for m in ending.others if called & m.terms]
     if any(m.is_another or m.terms - called - _GENERAL for m in alike):
         return False
-    return by_us and (bool(alike) or (same_speaker and mine))
+    impersonal = not mine and not subject.startswith("@")
+    return by_us and (bool(alike) or impersonal or (same_speaker and mine))
 
 
 # What came instead
@@ -319,12 +314,12 @@ def replacement_value(
     known = frozenset[str]().union(*(value.terms for value in state_claim.values.values()))
     old = next((s for s, v in state_claim.values.items() if v == before), "obj")
     subjects = {_bare(state_claim.subject), *map(_bare, agents)}
-    for one in newer.follow_up_claims:
+    for one in newer.state_claims:
         fresh = {
             slot: value
             for slot, value in one.values.items()
             if (before.kind in _DATES or not is_time(value))
-            and not value.terms <= known | ended
+            and not (value.terms <= known | ended if value.kind != "role" else value == before)
             and value.text.casefold() not in _NOTHING
             and slot not in _REASONS
         }
@@ -370,10 +365,13 @@ def _same_relation(verb: str, other: str) -> bool:
 
 def _superseded(state_claim: StateClaim, current: StateClaim) -> ValueChange | None:
     """Return the value that "now" replaces: of the same attribute and kind."""
-    if not current.subject or _bare(state_claim.subject) != _bare(current.subject):
+    thing = state_claim.values.get("obj")
+    of_thing = current.verb == "moved" and thing and current.called[:1] == (thing.terms,)
+    if not of_thing and _bare(state_claim.subject) != _bare(current.subject or "-"):
         return None
     if (
-        state_claim.called
+        not of_thing
+        and state_claim.called
         and current.called
         and not one_thing(state_claim.called[0], current.called[0])
     ):

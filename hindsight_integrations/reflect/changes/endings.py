@@ -1,7 +1,7 @@
 """Read from a sentence what it says has ended or been replaced, whatever the thing was to whom.
 
-Where `claims` reads whole frames of grammar, this reads cues ("gave up", "swapped ... for", "from X
-to Y", "no longer") and the phrases beside them. By itself that proves little: `ended_values` makes
+Where `clause_reader` reads whole clauses, this reads cues ("gave up", "swapped ... for", "from X to
+Y", "no longer") and the phrases beside them. By itself that proves little: `ended_values` makes
 a change of it only if an earlier statement gives the same subject that very value.
 """
 
@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.nlp.syntax import Sentence, Word
+from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.changes.certainty import CertaintyReader
 from hindsight_integrations.reflect.changes.claim_model import (
     Ending,
@@ -24,7 +24,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
     family,
     groups_of,
 )
-from hindsight_integrations.reflect.changes.phrases import SUBJECTS, plain_value
+from hindsight_integrations.reflect.changes.phrases import SUBJECTS, plain_value, state_of
 
 Kind = Literal["end", "replacement", "shift", "renaming"]
 
@@ -41,13 +41,12 @@ _LONGEST_CUE = max(map(len, _RELATIONS))
 _SPLIT = {name: {tuple(cue.split("_")) for cue in _WORDS[name]} for name in (
     "replaces", "succeeds", "shifts", "renames"
 )}  # fmt: skip
-_PHRASE = frozenset({"NN", "NNS", "NNP", "NNPS", "JJ", "JJR", "CD", "POS", "HYPH", "FW", "ADD"})
+_PHRASE = frozenset("NN NNS NNP NNPS JJ JJR JJS CD $ POS HYPH FW ADD".split())
 _LEAD = frozenset({"DT", "PRP$", "PDT"})
 _THIRD = frozenset({"he", "she", "it", "they"})
 _POSSESSIVE = frozenset({"his", "her", "its", "their"})
 _TO = frozenset({"to", "into", "->", "→"})
 _PASSED_OVER = frozenset({"finally", "just", "also", "recently", "then", "all", "both"})
-_BESIDE = _CHANGES["additive"] - {"again", "still", "yet", "either"}
 _TIMES = frozenset({"last", "next", "this", "ago", "yesterday", "today"})
 _CLOSE = _WORDS["reasons"] | {",", ";", ".", "!", "and", "but", ")", "-", "–", "—", ":"}
 _INSTEAD = (("instead", "of"), ("rather", "than"), (",", "not"))
@@ -76,7 +75,7 @@ class EndingReader(CertaintyReader):
             *(ending for verb in self.sentence.words for ending in self._no_longer(verb)),
         ]
 
-    def follow_up_claims(self) -> tuple[StateClaim, ...]:
+    def states(self) -> tuple[StateClaim, ...]:
         """Return the states claimed by clauses in the present tense."""
         verbs = [
             word
@@ -84,7 +83,7 @@ class EndingReader(CertaintyReader):
             if self._is_present(word)
             and not any(each.lower == "longer" for each in self._words_of(word))
         ]
-        return (*(self._follow_up_claim(verb) for verb in verbs), *self._begun())
+        return (*(self._state(verb) for verb in verbs), *self._begun())
 
     def _begun(self) -> Iterator[StateClaim]:
         """Yield states that clauses in the past tense began: "she joined X"."""
@@ -97,26 +96,20 @@ class EndingReader(CertaintyReader):
             values = self._values(verb)
             slots = ("obj", "for", "with") if joins else ("to",)
             begun = next((values[slot] for slot in slots if slot in values), None)
-            subject = self._subject_word(verb)
+            subject = self.subject_of(verb)
             given = subject is not None and subject.lower not in _THIRD
             key = self.subject_key(subject) if given or subject is None else ""
             if begun is not None and "from" not in values and key is not None:
                 yield StateClaim(key, "begun", {"to": begun})
 
-    def current(self, follow_up_claims: Sequence[StateClaim]) -> tuple[StateClaim, ...]:
+    def current(self, states: Sequence[StateClaim]) -> tuple[StateClaim, ...]:
         """Return the claims with a cue of change: "now", "these days", "new"."""
         if self._says_since() or any(word.lower == "new" for word in self.sentence.words[:4]):
-            return (*follow_up_claims, *self.moved())
-        return self.moved()
+            return (*states, *self.moved(), *self._became())
+        return (*self.moved(), *self._became())
 
     @property
-    def adds(self) -> bool:
-        """True for an additive word; "but I still eat fish" leaves an end as it is."""
-        words = [word.lower for word in self.sentence.words if not self.is_degree(word)]
-        return {"as", "well"} <= {*words} or not _BESIDE.isdisjoint(words)
-
-    @property
-    def is_passing(self) -> bool:
+    def comes_and_goes(self) -> bool:
         """True for a limited time or a single occasion; what ended "this morning" has ended."""
         words = [word.lower for word in self.sentence.words]
         return self.is_limited_in_time or "once" in words or words[:1] == ["during"]
@@ -174,10 +167,17 @@ class EndingReader(CertaintyReader):
         values = {s: v for s, v in self._values(verb).items() if s not in beside}
         if self.is_limited(verb):
             return
-        agents = self._agents(self._subject_word(told))
+        agents = self._agents(self.subject_of(told))
         opposed = any(word.lower == "but" and word.dep == "cc" for word in self.sentence.words)
-        if "obj" in values and len(values) > 1 and (opposed or self.sentence.child(verb, "neg")):
-            return  # which of them has ended is unclear
+        unclear = (
+            (verb.lemma == "be" and "of" not in values)
+            or self.sentence.child(verb, "neg")
+            or (opposed and not used)
+        )
+        if "obj" in values and len(values) > 1 and unclear:
+            return  # which of them has ended
+        if not values:  # "no longer babysits"
+            values = {"": plain_value(verb.lower)}
         for value in values.values():
             head = frozenset(lexemes(value.text.split()[-1]))
             name = family(verb.lemma, self._verb(verb))
@@ -197,17 +197,17 @@ class EndingReader(CertaintyReader):
         )
         return present and verb.tag.startswith("VB") and self._is_asserted(verb)
 
-    def _follow_up_claim(self, verb: Word) -> StateClaim:
-        subject = self._subject_word(verb)
+    def _state(self, verb: Word) -> StateClaim:
+        subject = self.subject_of(verb)
         given = subject is not None and subject.lower not in _THIRD
         key = self.subject_key(subject) if given or subject is None else None
         passive = bool(self.sentence.children(verb, "auxpass"))
         name = family(verb.lemma, self._verb(verb))
         called, inner, values = self._called(subject), self._inner(verb), self._values(verb)
         if passive and groups_of(verb.lower):  # "is now approved"
-            state = plain_value(verb.text)
-            return StateClaim(key or "", "be", {"obj": state}, called=called)
-        return StateClaim(key or "", name, values, True, passive, called, inner)
+            values = values | {"obj": plain_value(verb.text)}
+            return StateClaim(key or "", "be", values, called=called)
+        return StateClaim(key or "", name, values, passive, called, inner)
 
     def moved(self) -> tuple[StateClaim, ...]:
         """Return the days and numbers of a new date: "was extended to 17 March"."""
@@ -215,12 +215,30 @@ class EndingReader(CertaintyReader):
         for verb in self.sentence.words:
             lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
             shifts = verb.tag.startswith("VB") and _longest(lemmas, _SPLIT["shifts"])
-            value = self._values(verb).get("to") if shifts and self._is_told(verb) else None
-            thing = self.sentence.child(verb, "dobj", "nsubjpass") or self._subject_word(verb)
+            told = shifts and (self._is_told(verb) or self._is_present(verb))
+            value = self._values(verb).get("to") if told else None
+            thing = self.sentence.child(verb, "dobj", "nsubjpass") or self.subject_of(verb)
             key = self.phrase_key(thing) if thing is not None else None
             if value is not None and value.kind in ("date", "time", "number") and key:
                 found.append(StateClaim(key, "moved", {"to": value}, called=self._called(thing)))
         return tuple(found)
+
+    def _became(self) -> Iterator[StateClaim]:
+        """Yield the roles and states that somebody took on: "became a nurse", "got married"."""
+        for verb in self.sentence.words:
+            helpers = self.sentence.children(verb, "auxpass")
+            got = any(word.lemma == "get" for word in helpers) and groups_of(verb.lower)
+            became = self._verb(verb) in _CHANGES["becoming"] and (
+                helpers or verb.lemma == "become"
+            )
+            if not verb.tag.startswith("VB") or not (got or became) or not self._is_told(verb):
+                continue
+            values = [plain_value(verb.lower)] if got else self._values(verb).values()
+            roles = (v for v in values if v.kind == "role" or groups_of(v.text))
+            role = next(roles, None) or state_of(self._values(verb).get("obj"))
+            key = self.subject_key(self.subject_of(verb))
+            if role is not None and key is not None:
+                yield StateClaim(key, "be", {"obj": role})
 
     def _says_since(self) -> bool:
         words = [word.lower for word in self.sentence.words]
@@ -239,7 +257,7 @@ class EndingReader(CertaintyReader):
         onwards = any(w.lower in ("on", "onwards", "onward") for w in after[:4])
         if word.lower not in ("since", "from") or not (opens or onwards):
             return False
-        return any(w.lemma in _CHANGES["time_words"] for w in after[:3])
+        return any(w.lemma in _CHANGES["time_words"] or w.label == "DATE" for w in after[:3])
 
     def _instead(self) -> Iterator[Ending]:
         """Read a replacement: "now meets in Y instead of X"."""
@@ -279,7 +297,7 @@ class EndingReader(CertaintyReader):
 
     def _couple(self, verb: Word, lemmas: Sequence[str]) -> Iterator[Ending]:
         """Read the end of a couple: "X and Y broke up"."""
-        subject = self._subject_word(verb)
+        subject = self.subject_of(verb)
         cue = _longest([*lemmas[:2], "with"], _RELATIONS) or _longest(
             [lemmas[0], "with"], _RELATIONS
         )
@@ -294,7 +312,7 @@ class EndingReader(CertaintyReader):
                 yield replace(made, agents=frozenset({key}))
 
     def _renamed(self, verb: Word, at: int) -> Iterator[Ending]:
-        subject = self._subject_word(verb) if self.sentence.child(verb, "auxpass") else None
+        subject = self.subject_of(verb) if self.sentence.child(verb, "auxpass") else None
         thing = subject if subject is not None else self.sentence.child(verb, "dobj")
         before = self._around(thing) if thing is not None else None
         after = self._phrase(before.end if before and before.start > verb.index else at)
@@ -319,7 +337,7 @@ class EndingReader(CertaintyReader):
     def _replaced(self, verb: Word, lemmas: Sequence[str]) -> Iterator[Ending]:
         size = _longest(lemmas, _SPLIT["replaces"])
         passive = bool(self.sentence.children(verb, "auxpass"))
-        subject = self._subject_word(verb)
+        subject = self.subject_of(verb)
         if size is not None and passive and subject is not None:
             before = self._around(subject)
             after = self._after_word(verb.index + size, ("by", "with", "for"))
@@ -355,13 +373,13 @@ class EndingReader(CertaintyReader):
         """Read the phrase that ends after a cue; in the passive its subject."""
         passive = self.sentence.children(verb, "auxpass") and verb.tag == "VBN"
         if passive and last.tag != "IN":
-            subject = self._subject_word(verb)
+            subject = self.subject_of(verb)
             if subject is not None and (before := self._around(subject)) is not None:
                 yield self._made("end", verb, before, None, relations)
             return
         phrase = self._phrase(last.index + 1, activity=True)
-        if phrase is None:
-            return
+        if phrase is None or (not phrase.does and self.word(phrase.start - 1) in ("a", "an")):
+            return  # "dropped a biscuit": of what is known one says "the"
         after = self._after_word(phrase.end, ("for", "in")) if verb.lemma != "leave" else None
         favour = self.word(phrase.end + 1) in ("favour", "favor")
         if self.word(phrase.end) == "in":
@@ -401,7 +419,7 @@ class EndingReader(CertaintyReader):
         after: Value | None,
         relations: frozenset[str] = frozenset(),
     ) -> Ending:
-        subject = self._subject_word(verb)
+        subject = self.subject_of(verb)
         direct = [w for w in (subject, *self.sentence.children(verb, "dobj")) if w is not None]
         agents = self._agents(subject)
         others = [
@@ -454,9 +472,8 @@ class EndingReader(CertaintyReader):
         if owner is not None and owner.lower in _POSSESSIVE and (own := next(iter(agents), None)):
             key = f"{own}/{word.lemma}"
         below = self.sentence.subtree(word, frozenset({"relcl", "conj", "cc", "appos", "advcl"}))
-        cut = [w for w in below if not _opens_shift(self.sentence, w)]
-        text = " ".join(each.text for each in cut if each.tag != "POS")
-        others = {each.lower for each in cut} & _WORDS["another"]
+        text = " ".join(each.text for each in below if each.tag != "POS")
+        others = {each.lower for each in below} & _WORDS["another"]
         inside = self.sentence.child(owner, "poss") if owner is not None else None
         theirs = inside is not None and inside.lower in _POSSESSIVE
         return NounPhrase(key, word.lemma, frozenset(lexemes(text)), bool(others) or theirs)
@@ -493,6 +510,9 @@ class EndingReader(CertaintyReader):
             if words[index].tag in ("VBG", "NN") and further is not None:
                 return further._replace(does=words[index].lemma)
             if words[index].tag in ("VBG", "NN"):
+                place = self._phrase(index + 2) if words[index + 1 :][:1] else None
+                if place and words[index + 1].tag == "IN" and place.value.kind == "name":
+                    return place._replace(does=words[index].lemma)  # "quit swimming at X"
                 return self._as_phrase(index, index + 1)
         start = index
         while start < len(words) and words[start].tag in _LEAD:
@@ -504,12 +524,15 @@ class EndingReader(CertaintyReader):
             and self._belongs(words, end, start, after_to=after_to)
         ):
             end += 1
-        while end > start and words[end - 1].tag == "POS":
+        while end > start and words[end - 1].tag in ("POS", "HYPH"):
             end -= 1
         return self._as_phrase(start, end) if end > start else None
 
     def _belongs(self, words: Sequence[Word], at: int, start: int, *, after_to: bool) -> bool:
         word = words[at]
+        after = words[at + 1].lemma if at + 1 < len(words) else ""
+        if at > start and word.tag == "CD" and after in _CHANGES["time_words"]:
+            return False  # "gave up coffee three weeks ago"
         if word.tag in _PHRASE or (word.tag == "SYM" and at > start):
             return True
         before_noun = at + 1 < len(words) and words[at + 1].tag.startswith("NN")
@@ -551,13 +574,3 @@ def _longest(lemmas: Sequence[str], cues: Iterable[tuple[str, ...]]) -> int | No
 def _is_past_too(verb: Word) -> bool:
     """Return True for a base form that is also a past form: "quit", "cut", "let"."""
     return verb.lower == verb.lemma and verb.lemma in ("quit", "cut", "let", "put", "set", "shed")
-
-
-def _opens_shift(sentence: Sentence, word: Word) -> bool:
-    """Return True for "from" or "to" of a shift that the parser attaches to a noun."""
-    at = word
-    while at.dep != "ROOT" and at.head != at.index:
-        if at.lower == "from" and at.dep == "prep":
-            return True
-        at = sentence.head(at)
-    return False

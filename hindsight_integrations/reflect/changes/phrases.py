@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -39,16 +39,6 @@ def plain_value(text: str) -> Value:
     return Value(text, frozenset(lexemes(text)), _kind(text, text.split()[-1].lower()))
 
 
-def is_alike(before: Value | None, after: Value) -> bool:
-    """Return True if one thing may replace another: their phrases have the same length."""
-    known = before is not None and groups_of(before.text)
-    if before is not None and known and after.kind == "thing" and not before.same_kind(after):
-        return False  # "from the train to the platform"
-    return before is not None and (
-        len(before.text.split()) == len(after.text.split()) or before.same_kind(after)
-    )
-
-
 def state_of(value: Value | None) -> Value | None:
     """Return the state that a phrase names: "married" of "a married man"."""
     if value is None:
@@ -75,6 +65,7 @@ def _kind(text: str, head: str) -> str:
     if words[0] in _NUMBERS or clock:
         return "number"
     is_trade = _TRADE.search(head) and text.split()[-1].islower()  # not "Todoist"
+    head = head.rpartition("-")[2] or head  # "editor-in-chief"
     if head in _ROLES or (is_trade and head not in _KIN):
         return "role"
     return "name" if any(part[:1].isupper() for part in text.split()) else "thing"
@@ -105,7 +96,7 @@ class PhraseReader:
     names: Mapping[str, str]
     speaker: str | None
 
-    def _subject_word(self, verb: Word) -> Word | None:
+    def subject_of(self, verb: Word) -> Word | None:
         """Return the subject of a verb, or of the verb it is coordinated with."""
         at = verb
         while True:
@@ -116,6 +107,13 @@ class PhraseReader:
             if subject is not None or at.dep != "conj":
                 return subject
             at = self.sentence.head(at)
+
+    def is_main(self, verb: Word) -> bool:
+        """Return True for the verb of a main clause, or one coordinated or juxtaposed with it."""
+        at = verb
+        while at.dep == "conj":
+            at = self.sentence.head(at)
+        return at.dep == "ROOT" or self._is_juxtaposed(at)
 
     def _is_juxtaposed(self, verb: Word) -> bool:
         """Return True for the first of two main clauses separated by a comma.
@@ -260,18 +258,12 @@ class PhraseReader:
         for parent in (verb, *objects, *roles, *self.sentence.children(verb, "advmod")):
             preps = self.sentence.children(parent, "prep", "agent")
             preps += [below for prep in preps for below in self.sentence.children(prep, "prep")]
-            preps += self._targets(preps)
             for prep in preps:
                 for word in self.sentence.children(prep, "pobj"):
                     if value := self._value(word):
                         values.setdefault(prep.lower, value)
         if (misread := self._misread_target(verb)) is not None:
             values.setdefault("to", misread)
-        if (
-            verb.lemma in _WORDS["moving"] | _WORDS["grading"]
-            and len({"from", "to"} & {*values}) < 2
-        ):
-            values |= self._from_to(verb)
         often = map(self._value, self.sentence.children(verb, "npadvmod"))
         every = next((value for value in often if value and value.kind == "frequency"), None)
         return values | ({"every": every} if every else {})
@@ -317,26 +309,6 @@ class PhraseReader:
                 return plain_value(word.text)
         return None
 
-    def _from_to(self, verb: Word) -> dict[str, Value]:
-        """Return X and Y of "from X to Y" without nouns: "from low to high"."""
-        words = self.sentence.words
-        if verb.lemma not in _WORDS["moving"] | _WORDS["grading"]:
-            return {}
-        start = next((w.index for w in words[verb.index :] if w.lower == "from"), len(words))
-        if [word.lower for word in words[start + 2 : start + 3]] != ["to"] or start + 3 >= len(
-            words
-        ):
-            return {}
-        before, after = words[start + 1], words[start + 3]
-        if not (before.text.isalnum() and after.text.isalnum()):
-            return {}
-        text, rest = after.text, words[start + 4 :]
-        if after.text.isdigit() and rest and rest[0].tag in ("NN", "NNS"):
-            text, rest = f"{text} {rest[0].text}", rest[1:]
-        if rest and rest[0].tag not in ("IN", "CC", ".", ",", "RB", "TO"):
-            return {}
-        return {"from": plain_value(before.text), "to": plain_value(text)}
-
     def detached(self, verb: Word) -> frozenset[str]:
         """Return the prepositions before a verb, or after a comma: "As of May,"."""
         preps = self.sentence.children(verb, "prep")
@@ -350,17 +322,6 @@ class PhraseReader:
         words = self.sentence.words[: word.index][::-1]
         before = next((each for each in words if each.tag != "RB"), None)
         return before is not None and before.text == ","
-
-    def _targets(self, preps: Iterable[Word]) -> list[Word]:
-        """Return the "to" of "from X to Y" if the parser attaches it to X."""
-        return [
-            to
-            for prep in preps
-            if prep.lower == "from"
-            for value in self.sentence.children(prep, "pobj")
-            for to in self.sentence.children(value, "prep")
-            if to.lower == "to"
-        ]
 
     def _verb(self, verb: Word) -> str:
         """Return the base form of a verb with its particle."""
@@ -389,13 +350,13 @@ class PhraseReader:
         if _COMPARED.search(text):
             return False
         no = "no" in words or "no longer" in text
-        if denied and ("these days" in text or "nowadays" in words or self._is_since(verb)):
+        if denied and ("these days" in text or "nowadays" in words or self._is_perfect_since(verb)):
             return True
         return ("longer" in words and (no or denied)) or (
             denied and ("anymore" in words or "any more" in text or "any longer" in text)
         )
 
-    def _is_since(self, verb: Word) -> bool:
+    def _is_perfect_since(self, verb: Word) -> bool:
         """Return True for a negated perfect with "since": "has not smoked since May"."""
         perfect = any(word.lemma == "have" for word in self.sentence.children(verb, "aux"))
         since = any(word.lower == "since" for word in self.sentence.children(verb, "prep"))
@@ -453,11 +414,3 @@ class PhraseReader:
         verb = self.sentence.head(span)
         past = word.lower == "this" and verb.tag in ("VBD", "VBN")
         return past and (span.lemma not in _WORDS["brief"] or verb.lemma in _WORDS["reporting"])
-
-    def _for_whom(self, verb: Word) -> Value | None:
-        """Return Y of "left X for Y to lead a group", parsed as the subject of a clause."""
-        for clause in self.sentence.children(verb, "advcl"):
-            mark, name = self.sentence.child(clause, "mark"), self.sentence.child(clause, "nsubj")
-            if mark is not None and mark.lower == "for" and name is not None:
-                return self._value(name) if name.tag == "NNP" else None
-        return None

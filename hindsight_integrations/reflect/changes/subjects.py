@@ -48,6 +48,7 @@ def is_another(older: DatedStatement, newer: DatedStatement, value_change: Value
     if not thing or "|" in thing:
         return False
     noun = thing.split()[-1]
+    noun = noun if noun in _PEOPLE["several"] else noun.removesuffix("s")
     if noun in _PEOPLE["several"]:
         named = (
             value_change.after and frozenset(lexemes(value_change.before)) <= newer.statement.terms
