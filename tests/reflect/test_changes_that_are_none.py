@@ -50,6 +50,23 @@ def test_who_moves_changes_where_they_live_and_nothing_else(first: str, then: st
 @pytest.mark.parametrize(
     ("first", "then"),
     [
+        ("The site is written in Vue.", "We moved the site to Hetzner."),
+        ("The newsletter is written in Markdown.", "We moved the newsletter to Brevo."),
+        ("I'll build the shop in React.", "I moved the shop to Bristol."),
+    ],
+)
+def test_where_a_work_is_put_is_not_what_it_is_made_with(first: str, then: str) -> None:
+    assert told(first, then) == []
+
+
+def test_what_a_work_is_made_with_may_be_replaced_by_its_like() -> None:
+    first, then = "The backend is written in Java.", "The backend was moved to Rust."
+    assert told(first, then) == [("Java", "Rust")]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
         ("The entry fee is 12 euros.", "The entry fee for groups is now 8 euros."),
         ("The quota is 30.", "The quota in Norway is now 44."),
         ("The lecture is at the Forum.", "The lecture by the guests is now at the Lyceum."),

@@ -69,11 +69,24 @@ def clause_change(
     before = _before(change, state, role)
     if before is None or (change.after is not None and change.after.terms <= before.terms):
         return None  # said once more, or less exactly
+    if _is_moved_work(change, state, before):
+        return None
     after = change.after
     if change.substitute is not None and before.kind == "name" and state.verb in _USES:
         substitute, does = change.substitute
         after = substitute if does <= state.terms and substitute.terms != before.terms else None
     return before.text, after.text if after else None
+
+
+def _is_moved_work(change: ClauseChange, state: ClauseState, before: Value) -> bool:
+    """Return True if what a work is made with is followed by where it was put.
+
+    "Written in Markdown", then "moved to Brevo", are different matters, unless both are known to be
+    of one kind.
+    """
+    after, told = change.after, change.cue == "move" and change.before is None
+    made = state.verb == "use" and any(s in ("in", "with") and v is before for s, v in state.values)
+    return told and made and after is not None and not kinds(before) & kinds(after)
 
 
 def _held_by(change: ClauseChange, state: ClauseState) -> tuple[str, str | None] | None:
