@@ -57,16 +57,17 @@ def clause_change(
     change: ClauseChange, state: ClauseState, *, same_speaker: bool
 ) -> tuple[str, str | None] | None:
     """Return the values before and after, if a clause changes an earlier statement's value."""
-    feels = is_attitude(state.verb) and state.verb not in HABITS | _USES
-    if (feels and any(slot == "obj" for slot, _ in state.values)) or _is_one_off_event(state):
+    if _is_one_off_event(state):
         return None
-    held = _held_by(change, state)
+    feels = is_attitude(state.verb) and state.verb not in HABITS | _USES
+    feels = feels and any(slot == "obj" for slot, _ in state.values)
+    held = None if feels else _held_by(change, state)
     if held is not None:
         return held
     role = role_of(change, state, same_speaker=same_speaker)
     if role is None:
         return None
-    before = _before(change, state, role)
+    before = _liked(change, state, role) if feels else _before(change, state, role)
     if before is None or (change.after is not None and change.after.terms <= before.terms):
         return None  # said once more, or less exactly
     if _is_moved_work(change, state, before):
@@ -118,6 +119,15 @@ def _before(change: ClauseChange, state: ClauseState, role: str) -> Value | None
     return (
         _now_value(change, state, role) if change.cue == "now" else _replaced(change, state, role)
     )
+
+
+def _liked(change: ClauseChange, state: ClauseState, role: str) -> Value | None:
+    """Return what somebody liked before "switched to Y", which is of its kind."""
+    chosen = not is_attitude(state.verb, choosing=True) and change.verb in _WORDS["switches"]
+    if role != "same" or not chosen or change.after is None:
+        return None
+    liked = [v for slot, v in state.values if slot == "obj" and kinds(v) & kinds(change.after)]
+    return liked[0] if len(liked) == 1 else None
 
 
 def _ended_value(change: ClauseChange, state: ClauseState) -> Value | None:
