@@ -83,7 +83,7 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
     told = joined([one for reader, each in parsed for one in _by_clause(reader, *each)])
     return replace(
         told,
-        is_plain=told.is_plain and not clause_changes,
+        is_plain=told.is_plain and all(one.cue == "now" for one in clause_changes),
         clause_states=clause_states,
         clause_changes=clause_changes,
     )
