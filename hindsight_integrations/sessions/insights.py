@@ -141,21 +141,30 @@ def revise(
 
 
 def merge(known: Iterable[Insight], drawn: Iterable[Insight], most: int) -> tuple[Insight, ...]:
-    """Return the best of both, each once, at most `most`.
+    """Return the best of both, each once, at most `most`; to merge the same again changes nothing.
 
-    The most important come first, and of equals the latest. Two that say the same, in the same or
-    in other words, are one: it keeps the text and the date of the first, the evidence of both and
-    the higher importance.
+    The most important stay, and of equals those drawn last, the latest of them first. Two that say
+    the same, in the same or in other words, are one: it keeps the text and the date of the first,
+    the evidence of both and the higher importance.
     """
     merged: list[Insight] = []
-    for insight in (*known, *drawn):
+    last_drawn: list[datetime] = []
+    known = list(known)
+    for number, insight in enumerate((*known, *drawn)):
         index = next((n for n, other in enumerate(merged) if _is_same(other, insight)), None)
         if index is None:
             merged.append(insight)
-        else:
-            merged[index] = _joined(merged[index], insight)
-    best = sorted(merged, key=lambda i: (-i.importance, -i.created_at.timestamp()))
-    return tuple(best[:most])
+            last_drawn.append(insight.created_at)
+            continue
+        merged[index] = _joined(merged[index], insight)
+        if number >= len(known):
+            last_drawn[index] = max(last_drawn[index], insight.created_at)
+    order = sorted(
+        range(len(merged)),
+        key=lambda n: (-merged[n].importance, -last_drawn[n].timestamp()),
+    )
+    best = [merged[n] for n in order[:most]]
+    return tuple(sorted(best, key=lambda i: (-i.importance, -i.created_at.timestamp())))
 
 
 def _is_same(first: Insight, second: Insight) -> bool:

@@ -214,6 +214,13 @@ def test_of_equal_importance_the_latest_stay() -> None:
     assert [each.id for each in merge(old, new, 3)] == ["n0", "n1", "o0"]
 
 
+def test_what_is_drawn_again_stays_before_what_is_not() -> None:
+    coffee, tea = (Insight(text, text, 0.5, NOW) for text in ("Coffee.", "Tea."))
+    again = Insight("again", "Tea.", 0.5, NOW + timedelta(days=1))
+    assert merge([coffee, tea], [again], 1) == (tea,)
+    assert merge([tea], [again], 1) == (tea,)
+
+
 def test_what_is_drawn_again_keeps_its_id_and_date_and_takes_the_higher_importance() -> None:
     old = Insight("old", "Alice likes tea.", 0.5, NOW)
     new = Insight("new", "alice likes tea", 0.8, NOW + timedelta(days=1))
