@@ -15,13 +15,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from hindsight_integrations.errors import ContentTooLargeError, InvalidInputError
 from hindsight_integrations.json_form import JsonForm
-from hindsight_integrations.models import (
-    MemoryType,
-    Metadata,
-    MetadataValue,
-    TimeSpan,
-    utc_now,
-)
+from hindsight_integrations.models import MemoryType, Metadata, MetadataValue, TimeSpan, utc_now
 
 MAX_ID = 256
 """Longest id, tag, scope or name, in characters."""
@@ -59,9 +53,9 @@ When: TypeAlias = datetime | date | str
 
 @runtime_checkable
 class MemoryLike(Protocol):
-    """What can be given in place of a memory's id: a `Memory`, or a value that shows one.
+    """A memory that is given in place of its id.
 
-    Such are `Recalled`, `Observation` and `Opinion`.
+    It is a `Memory`, or a value that shows one: `Recalled`, `Observation`, `Opinion`.
     """
 
     @property

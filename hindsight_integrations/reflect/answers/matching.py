@@ -358,8 +358,9 @@ class Match(PersonMatch):
         if index is None or self._is_about(index):
             return None
         clause = self._sentence.governing_verb(index)
-        others = self._query.verb and clause not in self.verbs()  # "ordered two and ate one"
-        return self._words[index].text if self._is_plain(clause, ()) and not others else None
+        if self._query.verb and clause not in self.verbs():
+            return None  # "ordered two and ate one"
+        return self._words[index].text if self._is_plain(clause, ()) else None
 
     def _number(self) -> int | None:
         """Return the number of the counted noun; of "two of the ten lamps" the first."""
@@ -492,12 +493,9 @@ class Match(PersonMatch):
         shown = self._query.action in _SHOWN_BY.get(kind, ())
         if not shown or is_given_name(word.text):  # the label of a rare name is a guess
             return False
-        ways = [self._words[i].lemma for i in self._sentence.upward(name) if i in self._ways()]
-        return ways == [self._query.preposition] * bool(self._query.preposition)
-
-    def _ways(self) -> frozenset[int]:
-        """Return the prepositions of the phrases that belong to the verb asked about."""
-        return frozenset(i for verb in self.verbs() for i in self._sentence.children(verb, "prep"))
+        ways = {i for verb in self.verbs() for i in self._sentence.children(verb, "prep")}
+        told = [self._words[i].lemma for i in self._sentence.upward(name) if i in ways]
+        return told == ([self._query.preposition] if self._query.preposition else [])
 
     def _has_role(self) -> bool:
         """Return True if the sentence gives the subject's occupation: "is a nurse"."""

@@ -284,10 +284,7 @@ def _replaced(change: ClauseChange, state: ClauseState, role: str) -> Value | No
     given = _its_own(state) if role == "own" else _used(state)
     fit = _KINDS["relations"].get(state.verb, "").split()
     told = frozenset(k for k in kinds(after) if not fit or k in fit or k.startswith("alternatives"))
-    alike = [
-        v for v in given
-        if kinds(v) & told
-    ]  # fmt: skip
+    alike = [v for v in given if kinds(v) & told]
     if not alike and change.theme and not is_moved(change, state):
         alike = [
             v

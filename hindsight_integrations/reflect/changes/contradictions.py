@@ -23,9 +23,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
 )
 from hindsight_integrations.reflect.changes.clause_changes import clause_change
 from hindsight_integrations.reflect.changes.doubts import is_doubtful
-from hindsight_integrations.reflect.changes.ended_values import (
-    ended_value,
-)
+from hindsight_integrations.reflect.changes.ended_values import ended_value
 from hindsight_integrations.reflect.changes.other_language_changes import (
     other_language_change,
     tells_ending,
