@@ -53,9 +53,10 @@ def test_who_moves_changes_where_they_live_and_nothing_else(first: str, then: st
         ("The site is written in Vue.", "We moved the site to Hetzner."),
         ("The newsletter is written in Markdown.", "We moved the newsletter to Brevo."),
         ("I'll build the shop in React.", "I moved the shop to Bristol."),
+        ("The choir rehearses with Petra.", "The choir moved to Leipzig."),
     ],
 )
-def test_where_a_work_is_put_is_not_what_it_is_made_with(first: str, then: str) -> None:
+def test_a_place_does_not_replace_a_material_or_a_person(first: str, then: str) -> None:
     assert told(first, then) == []
 
 

@@ -10,6 +10,7 @@ import re
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.reflect.changes.claim_model import (
     ClauseChange,
     ClauseState,
@@ -356,7 +357,12 @@ def _rested_on(change: ClauseChange, state: ClauseState) -> Value | None:
         return None  # "is now in review", "is now under the desk"
     slots = {change.slot} & _WORDS["where"] if change.cue == "now" else _WORDS["where"]
     kept = state.passive and not is_time(after)  # "is held at X", "is now at the racecourse"
-    held = [v for slot, v in state.values if slot in slots and (kept or v.kind == after.kind)]
+    held = [
+        v
+        for slot, v in state.values
+        if slot in slots and (kept or v.kind == after.kind)
+        if not (slot == "with" and is_given_name(v.text.split()[0]))  # company, and no place
+    ]
     return held[0] if len(held) == 1 and (meets or _may_follow(held[0], change)) else None
 
 
