@@ -6,6 +6,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+OLDEST := .venv-oldest
 # What is built on the client, and is not run while the core is worked on.
 ABOVE := durable langchain llamaindex mcp_server service sessions viewer workspace
 
@@ -13,7 +14,7 @@ ABOVE := durable langchain llamaindex mcp_server service sessions viewer workspa
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check coverage bench docs torture format clean
+.PHONY: help demo test check coverage bench docs torture oldest format clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -55,9 +56,17 @@ docs: $(READY) ## the documentation site, into build/site
 torture: $(READY) ## kill, damage, fuzz and forge; KILLS=1000 over night
 	@$(BIN)/python -m tests.torture --kills $(or $(KILLS),20) --calls $(or $(CALLS),3000)
 
+oldest: $(READY) ## install the oldest versions that pyproject.toml allows, and run a part of the tests on them
+	@test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	@$(BIN)/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
+		--only-binary :all: --no-binary hindsight-integrations \
+		-e '.[langchain,llamaindex,mcp,neo4j,pictures,service,telemetry,workspace]' \
+		'pytest>=8.4' 'pytest-asyncio>=1.2' 'pytest-timeout>=2.4' 'hypothesis>=6.130' 'langchain-tests>=1.1.1'
+	@$(OLDEST)/bin/pytest -W default -m "not slow" tests/test_recall.py tests/mcp_server tests/llamaindex/test_retriever.py
+
 format: $(READY) ## fix what the linter can fix
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
 clean: ## remove the virtual environment and caches
-	@rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage* build dist
+	@rm -rf $(VENV) $(OLDEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage* build dist
