@@ -95,7 +95,7 @@ def text_of(data: bytes) -> str:
 
 def check_row(row: Sequence[object]) -> None:
     """Check that no text of a row is damaged. Raises `ValueError` if one is."""
-    if any(type(value) is DamagedText for value in row):
+    if DamagedText in map(type, row):
         raise ValueError("it contains text that is not UTF-8")
 
 
@@ -140,7 +140,7 @@ def checked_vector(data: bytes, dimension: int) -> Vector:
     if not isinstance(data, bytes) or len(data) != 4 * dimension:
         raise ValueError(f"its vector does not have {dimension} numbers")
     vector = vector_of(data)
-    if not math.isfinite(float(vector.sum())):
+    if not math.isfinite(vector.dot(vector)):  # several times faster than to test each number
         raise ValueError("its vector has a number that is not finite")
     return vector
 

@@ -305,10 +305,12 @@ class _EdgeReader:
     def _from_entities(self, entities: Sequence[str]) -> Iterator[Edge]:
         """Yield the edges to memories that mention the entities; hubs have none."""
         for entity_id in entities:
-            for _, memory_id, degree in self._postings.get(entity_id, ()):
-                if degree <= self._max_degree:
-                    target = Node("memory", memory_id)
-                    yield Edge(Node("entity", entity_id), target, hub_damping(degree))
+            postings = self._postings.get(entity_id, ())
+            if not postings or postings[0].degree > self._max_degree:
+                continue
+            source, weight = Node("entity", entity_id), hub_damping(postings[0].degree)
+            for _, memory_id, _ in postings:
+                yield Edge(source, Node("memory", memory_id), weight)
 
     def _from_memories(self, memories: Sequence[str]) -> Iterator[Edge]:
         """Yield the edges to the entities that the memories mention, and along their links."""

@@ -262,7 +262,7 @@ _CANDIDATES = (
 
 
 def _read_candidates(tx: BankTransaction, ids: Sequence[str]) -> dict[str, Candidate]:
-    keys = tx.memory_keys(ids).values()
+    keys = sorted(tx.memory_keys(ids).values())  # rows that lie together are read together
     mentioned = mentions_of(tx, keys)
     found: dict[str, Candidate] = {}
     for key, id, text, speaker, document_id, said, occurred, proofs, *indexed in tx.execute(

@@ -239,14 +239,19 @@ def _postings(
 ) -> dict[str, list[Posting]]:
     """Return the postings of each entity that exists."""
     test = condition(tx, filter)
+    # One row for all postings of an entity: in the time of a row Python's lock changes hands.
     sql = (
-        f"SELECT e.id, m.id, {count_of('e.mention_count')} FROM entities e "
-        "CROSS JOIN mentions x ON x.entity = e.key CROSS JOIN memories m ON m.key = x.unit "
-        f"WHERE e.key = ? AND {test.text} ORDER BY x.unit DESC LIMIT ?"
+        f"SELECT {count_of('e.mention_count')}, (SELECT json_group_array(id) FROM ("
+        f"SELECT {text_in('m.id')} AS id FROM mentions x CROSS JOIN memories m ON m.key = x.unit "
+        f"WHERE x.entity = e.key AND {test.text} ORDER BY x.unit DESC LIMIT ?)) "
+        "FROM json_each(?) asked CROSS JOIN entities e ON e.key = asked.value"
     )
+    ids = tx.entity_keys(entity_ids)
+    rows = tx.execute(sql, (*test.params, max(per_entity, 0), key_list(ids.values()))).fetchall()
+    postings = zip(ids, rows, _parsed(text for _, text in rows), strict=True)
     return {
-        id: [Posting(*row) for row in tx.execute(sql, (key, *test.params, max(per_entity, 0)))]
-        for id, key in tx.entity_keys(entity_ids).items()
+        id: [Posting(id, memory_id, degree) for memory_id in memory_ids]
+        for id, (degree, _), memory_ids in postings
     }
 
 
@@ -359,12 +364,14 @@ def _sums(
         else:
             common -= 1
             among = f" AND ({' OR '.join(_matching(tx, signs, each) for each in read)})"
-        rows = tx.execute(
-            "SELECT rowid FROM lexeme_index WHERE lexeme_index MATCH ? ORDER BY rowid DESC LIMIT ?",
+        (found,) = tx.execute(
+            "SELECT json_group_array(rowid) FROM (SELECT rowid FROM lexeme_index "
+            "WHERE lexeme_index MATCH ? ORDER BY rowid DESC LIMIT ?)",
             (f"({_matching(tx, signs, lexeme)}){among}", POSTINGS_READ),
-        )
-        for (key,) in rows:
-            sums[key] += weights[lexeme]
+        ).fetchone()
+        weight = weights[lexeme]
+        for key in json.loads(found):
+            sums[key] += weight
     return sums
 
 
