@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hindsight_integrations.nlp.blas import one_core
+
 Matrix = NDArray[np.float32]
 
 FILE = Path(__file__).with_name("adapter.npz")
@@ -80,4 +82,5 @@ def load_changes(file: Path = FILE) -> tuple[Change, ...]:
 
 def changed_weights(weights: Path) -> Mapping[str, Matrix]:
     """Return the adapted matrices by name, for the file of the bundled model's weights."""
-    return {change.name: change.applied(weights) for change in load_changes()}
+    with one_core():  # on several, small products mostly wait for the threads of one another
+        return {change.name: change.applied(weights) for change in load_changes()}
