@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -145,7 +146,8 @@ PREFERRED_MODELS = (
 )
 """Models tried in this order when none is named."""
 
-_UNUSED = ("parser", "lemmatizer", "attribute_ruler", "senter")
+_GRAMMAR = ("parser", "lemmatizer", "attribute_ruler")
+"""Components that annotations do not need; `syntax` does."""
 _BATCH = 64
 _MAX_CHARS = 50_000
 """Longer texts are annotated up to this length."""
@@ -189,6 +191,57 @@ class Annotation:
     names: tuple[NamedSpan, ...] = ()
 
 
+class SpacyModel:
+    """A spaCy model, loaded at first use.
+
+    Args:
+        id: its name and version.
+        load: loads it.
+        unused: components that annotations leave out.
+    """
+
+    def __init__(self, id: str, load: Callable[[], Language], unused: Sequence[str] = ()) -> None:
+        self.id = id
+        self.unused = unused
+        self._load = load
+        self._language: Language | None = None
+        self._lock = Lock()
+
+    @contextmanager
+    def reading(self) -> Iterator[Language]:
+        """Lend the model to one thread at a time; what it makes of a text is lost afterwards.
+
+        Raises:
+            ModelFilesError: the model cannot be loaded.
+        """
+        with self._lock:
+            if self._language is None:
+                self._language = self._load()
+            with self._language.memory_zone(), one_core():
+                yield self._language
+
+    @cached_property
+    def dictionary(self) -> Dictionary:
+        """Words that the model lists; to be read while it is lent."""
+        return read_dictionary(self._language) if self._language else Dictionary()
+
+
+def preferred_model() -> SpacyModel | None:
+    """Return the first installed of `PREFERRED_MODELS`, which this process shares; None if none."""
+    name = _first_installed(PREFERRED_MODELS)
+    return _installed(name) if name else None
+
+
+@cache
+def _first_installed(names: Sequence[str]) -> str | None:
+    return next((name for name in names if find_spec(name)), None)
+
+
+@cache
+def _installed(name: str) -> SpacyModel:
+    return SpacyModel(f"{name}-{version(name)}", partial(load_model, name), _GRAMMAR)
+
+
 class Pipeline:
     """A thread-safe spaCy pipeline, loaded at first use.
 
@@ -201,10 +254,7 @@ class Pipeline:
     """
 
     def __init__(self, model: str | Path | Language | None = None) -> None:
-        self._model = _locate(model)
-        self._language: Language | None = None
-        self._dictionary = Dictionary()
-        self._lock = Lock()
+        self._model = preferred_model() if model is None else _locate(model)
 
     @property
     def id(self) -> str:
@@ -223,50 +273,36 @@ class Pipeline:
         """
         annotations = [Annotation(text) for text in texts]
         latin = [index for index, text in enumerate(texts) if _is_latin(text)]
-        if self._model is None or not latin:
+        model = self._model
+        if model is None or not latin:
             return annotations
-        with self._lock:
-            if self._language is None:
-                self._language = self._model.load()
-                self._dictionary = read_dictionary(self._language)
-            with self._language.memory_zone(), one_core():
-                docs = self._language.pipe((_readable(texts[i]) for i in latin), batch_size=_BATCH)
-                try:
-                    for index, doc in zip(latin, docs, strict=True):
-                        annotations[index] = _annotation(texts[index], doc, self._dictionary)
-                except Exception as error:
-                    raise ExtractionError(
-                        f"the spaCy pipeline {self.id} failed on a text: {error}"
-                    ) from error
+        with model.reading() as language:
+            readable = (_readable(texts[index]) for index in latin)
+            docs = language.pipe(readable, batch_size=_BATCH, disable=model.unused)
+            try:
+                for index, doc in zip(latin, docs, strict=True):
+                    annotations[index] = _annotation(texts[index], doc, model.dictionary)
+            except Exception as error:
+                raise ExtractionError(
+                    f"the spaCy pipeline {self.id} failed on a text: {error}"
+                ) from error
         return annotations
 
 
-@dataclass(frozen=True, slots=True)
-class _Model:
-    """A model's id, with the function that loads it."""
-
-    id: str
-    load: Callable[[], Language]
-
-
-def _locate(model: str | Path | Language | None) -> _Model | None:
-    """Find the model without loading it."""
-    if model is None:
-        model = next((name for name in PREFERRED_MODELS if find_spec(name)), None)
-        if model is None:
-            return None
+def _locate(model: str | Path | Language) -> SpacyModel:
+    """Find a model without loading it."""
     if isinstance(model, Path) or (isinstance(model, str) and Path(model).is_dir()):
-        return _Model(_id_of(_read_meta(Path(model))), partial(load_model, model))
+        return SpacyModel(_id_of(_read_meta(Path(model))), partial(load_model, model, _GRAMMAR))
     if isinstance(model, str):
         try:
-            return _Model(f"{model}-{version(model)}", partial(load_model, model))
+            return _installed(model)
         except PackageNotFoundError as error:
             raise ModelFilesError(
                 f"no spaCy model {model!r} is installed, and no folder has this path; install "
                 f"it with: pip install {model}"
             ) from error
     loaded = model
-    return _Model(_id_of(loaded.meta), lambda: loaded)
+    return SpacyModel(_id_of(loaded.meta), lambda: loaded)
 
 
 def _id_of(meta: Mapping[str, object]) -> str:
@@ -283,8 +319,8 @@ def _read_meta(folder: Path) -> dict[str, str]:
         ) from error
 
 
-def load_model(model: str | Path, without: Sequence[str] = _UNUSED) -> Language:
-    """Load a model without some of its components.
+def load_model(model: str | Path, without: Sequence[str] = ()) -> Language:
+    """Load a model without some of its components, and without the one that only ends sentences.
 
     Raises:
         ModelFilesError: it cannot be loaded.
@@ -292,7 +328,7 @@ def load_model(model: str | Path, without: Sequence[str] = _UNUSED) -> Language:
     import spacy
 
     try:
-        return _with_numpy(spacy.load(model, exclude=list(without)))
+        return _with_numpy(spacy.load(model, exclude=[*without, "senter"]))
     except (ImportError, KeyError, OSError, ValueError) as error:
         raise ModelFilesError(
             f"the spaCy model {str(model)!r} cannot be loaded ({error}); install one that "

@@ -10,14 +10,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from importlib.util import find_spec
 from itertools import pairwise, takewhile
-from threading import Lock
 from typing import TYPE_CHECKING
 
-from hindsight_integrations.nlp.blas import one_core
 from hindsight_integrations.nlp.data import word_sets
-from hindsight_integrations.nlp.spacy_pipeline import PREFERRED_MODELS, load_model
+from hindsight_integrations.nlp.spacy_pipeline import preferred_model
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -143,8 +140,6 @@ _NAMES = {2: "Al", 3: "Tom", 4: "Otto", 5: "Peter", 6: "Martin", 7: "Michael", 8
 _NO_NAMES = frozenset({"IN", "VB", "VBP", "VBD", "MD", "CC", "TO", "WRB", "WDT", "UH"})
 _NOT_NAMES = frozenset({"may", "march"})
 _SIBILANT = re.compile(r"(?:s|x|z|ch|sh|o)$")
-_lock = Lock()
-_loaded: list[Language | None] = []
 
 
 @lru_cache(maxsize=8192)
@@ -152,13 +147,9 @@ def parse(sentence: str) -> Sentence:
     """Parse a sentence; it has no words if it is too long, or no model is installed."""
     if len(sentence) > LONGEST_SENTENCE:
         return Sentence(sentence, ())
-    with _lock:
-        if not _loaded:
-            name = next((name for name in PREFERRED_MODELS if find_spec(name)), None)
-            _loaded.append(load_model(name, without=("senter",)) if name else None)
-        language = _loaded[0]
-        if language is None:
-            return Sentence(sentence, ())
+    if (model := preferred_model()) is None:
+        return Sentence(sentence, ())
+    with model.reading() as language:
         words = _read(language, sentence)
         if not sentence.rstrip().endswith("?"):
             words = _read_again(language, sentence, words)
@@ -223,15 +214,14 @@ def _misread_name(words: tuple[Word, ...]) -> Word | None:
 
 
 def _tagged(language: Language, sentence: str) -> tuple[Word, ...]:
-    with language.memory_zone(), one_core():
-        return tuple(
-            Word(
-                token.i, token.text, token.idx, _lemma(token.text, token.lemma_),
-                "NNP" if _SITE.fullmatch(token.text) else token.tag_,
-                token.dep_, token.head.i, token.ent_type_,
-            )
-            for token in language(sentence)
-        )  # fmt: skip
+    return tuple(
+        Word(
+            token.i, token.text, token.idx, _lemma(token.text, token.lemma_),
+            "NNP" if _SITE.fullmatch(token.text) else token.tag_,
+            token.dep_, token.head.i, token.ent_type_,
+        )
+        for token in language(sentence)
+    )  # fmt: skip
 
 
 def _lemma(text: str, lemma: str) -> str:
