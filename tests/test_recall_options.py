@@ -219,7 +219,7 @@ def test_every_option_has_a_default_and_stands_in_the_signature_and_the_docstrin
         for name, parameter in inspect.signature(verb).parameters.items():
             if name in DEFAULTS:
                 assert parameter.default == DEFAULTS[name]  # type: ignore[literal-required]
-                assert f"            {name}: " in (verb.__doc__ or "")
+                assert f"\n    {name}: " in (inspect.getdoc(verb) or "")
 
 
 def test_an_unknown_option_is_a_type_error_that_names_the_known(memory: Hindsight) -> None:

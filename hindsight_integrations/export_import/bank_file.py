@@ -54,7 +54,7 @@ from hindsight_integrations.models import (
     MentalModel,
     Source,
 )
-from hindsight_integrations.stores.base import EmbedderIdentity, EntityNames, MemoryRecord
+from hindsight_integrations.stores.base import EmbedderIdentity, EntityNames, MemoryRecord, Vector
 from hindsight_integrations.timespan import with_offset
 from hindsight_integrations.validation import shown
 
@@ -347,7 +347,7 @@ def _decoded(kind: Any, value: Any, bank_id: str) -> Any:
         _, item_kind = get_args(kind)
         named = _plain(dict, value).items()
         return {_plain(str, name): _decoded(item_kind, item, bank_id) for name, item in named}
-    if origin is np.ndarray:
+    if kind == Vector:
         return np.frombuffer(_bytes(value), dtype="<f4")
     if kind in _READ_FROM_PLAIN:
         return _READ_FROM_PLAIN[kind](value)

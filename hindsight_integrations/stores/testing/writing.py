@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
@@ -98,7 +98,8 @@ class WritingContract:
         ]
         back = graph.read("b", base.RECORD, ["m"])["m"]
         assert np.array_equal(back.vector, given.vector)
-        assert replace(back, vector=given.vector) == given
+        others = [field.name for field in fields(given) if field.name != "vector"]
+        assert [getattr(back, name) for name in others] == [getattr(given, name) for name in others]
         assert isinstance(back.memory.metadata["yes"], bool)
 
     @pytest.mark.parametrize("text", ODD_TEXTS)
