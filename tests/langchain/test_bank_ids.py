@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -51,6 +52,12 @@ MISTYPED = [
     "{user_id} {",
 ]
 
+
+def _history(memory: Hindsight, bank: Any) -> object:
+    with closing(HindsightStore(memory, "b", path=":memory:")) as store:
+        return HindsightChatMessageHistory(memory, bank, session_id="s", store=store)
+
+
 MAKERS: list[Callable[[Hindsight, Any], object]] = [
     HindsightMiddleware,
     HindsightRetriever,
@@ -59,9 +66,7 @@ MAKERS: list[Callable[[Hindsight, Any], object]] = [
     HindsightMemory,
     HindsightVectorStore,
     partial(HindsightStore, path=":memory:"),
-    lambda memory, bank: HindsightChatMessageHistory(
-        memory, bank, session_id="s", store=HindsightStore(memory, "b", path=":memory:")
-    ),
+    _history,
     recall_node,
     retain_node,
     retain_tool,
