@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -192,7 +192,10 @@ class Annotation:
 
 
 class SpacyModel:
-    """A spaCy model, loaded at first use.
+    """A spaCy model, loaded at first use, and again for whoever reads while others do.
+
+    Retaining a book takes it for seconds, in which an answer need not wait. Those who read hold a
+    lock of their own meanwhile, so that it is not loaded for each thread.
 
     Args:
         id: its name and version.
@@ -204,26 +207,24 @@ class SpacyModel:
         self.id = id
         self.unused = unused
         self._load = load
-        self._language: Language | None = None
-        self._lock = Lock()
+        self._idle: list[Language] = []
 
     @contextmanager
     def reading(self) -> Iterator[Language]:
-        """Lend the model to one thread at a time; what it makes of a text is lost afterwards.
+        """Lend the model; what it makes of a text is lost afterwards.
 
         Raises:
             ModelFilesError: the model cannot be loaded.
         """
-        with self._lock:
-            if self._language is None:
-                self._language = self._load()
-            with self._language.memory_zone(), one_core():
-                yield self._language
-
-    @cached_property
-    def dictionary(self) -> Dictionary:
-        """Words that the model lists; to be read while it is lent."""
-        return read_dictionary(self._language) if self._language else Dictionary()
+        try:
+            language = self._idle.pop()
+        except IndexError:
+            language = self._load()
+        try:
+            with language.memory_zone(), one_core():
+                yield language
+        finally:
+            self._idle.append(language)
 
 
 def preferred_model() -> SpacyModel | None:
@@ -255,6 +256,8 @@ class Pipeline:
 
     def __init__(self, model: str | Path | Language | None = None) -> None:
         self._model = preferred_model() if model is None else _locate(model)
+        self._dictionary: Dictionary | None = None
+        self._lock = Lock()
 
     @property
     def id(self) -> str:
@@ -276,12 +279,14 @@ class Pipeline:
         model = self._model
         if model is None or not latin:
             return annotations
-        with model.reading() as language:
+        with self._lock, model.reading() as language:
+            if self._dictionary is None:
+                self._dictionary = read_dictionary(language)
             readable = (_readable(texts[index]) for index in latin)
             docs = language.pipe(readable, batch_size=_BATCH, disable=model.unused)
             try:
                 for index, doc in zip(latin, docs, strict=True):
-                    annotations[index] = _annotation(texts[index], doc, model.dictionary)
+                    annotations[index] = _annotation(texts[index], doc, self._dictionary)
             except Exception as error:
                 raise ExtractionError(
                     f"the spaCy pipeline {self.id} failed on a text: {error}"

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise, takewhile
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from hindsight_integrations.nlp.data import word_sets
@@ -140,6 +141,7 @@ _NAMES = {2: "Al", 3: "Tom", 4: "Otto", 5: "Peter", 6: "Martin", 7: "Michael", 8
 _NO_NAMES = frozenset({"IN", "VB", "VBP", "VBD", "MD", "CC", "TO", "WRB", "WDT", "UH"})
 _NOT_NAMES = frozenset({"may", "march"})
 _SIBILANT = re.compile(r"(?:s|x|z|ch|sh|o)$")
+_lock = Lock()
 
 
 @lru_cache(maxsize=8192)
@@ -149,7 +151,7 @@ def parse(sentence: str) -> Sentence:
         return Sentence(sentence, ())
     if (model := preferred_model()) is None:
         return Sentence(sentence, ())
-    with model.reading() as language:
+    with _lock, model.reading() as language:
         words = _read(language, sentence)
         if not sentence.rstrip().endswith("?"):
             words = _read_again(language, sentence, words)

@@ -12,7 +12,8 @@ import spacy
 
 from hindsight_integrations.errors import ExtractionError, ModelFilesError
 from hindsight_integrations.nlp import spacy_pipeline as module
-from hindsight_integrations.nlp.spacy_pipeline import Annotation, Pipeline
+from hindsight_integrations.nlp.spacy_pipeline import Annotation, Pipeline, preferred_model
+from hindsight_integrations.nlp.syntax import parse
 from tests.bundled import PIPELINE
 
 
@@ -89,6 +90,16 @@ def test_threads_share_one(pipeline: Pipeline) -> None:
     with ThreadPoolExecutor(4) as threads:
         for _ in range(5):
             assert list(threads.map(pipeline.annotate, [[text] for text in texts])) == alone
+
+
+def test_one_model_serves_annotations_and_grammar_unless_both_read_at_once() -> None:
+    model = preferred_model()
+    assert model is not None
+    with model.reading() as first:
+        assert parse("The parrot of the neighbours sleeps.").words
+    with model.reading() as one, model.reading() as other:
+        assert one is not other
+        assert first in (one, other)
 
 
 @pytest.mark.slow
