@@ -66,9 +66,10 @@ class ClauseReader(EndingReader):
         """Return the state that a clause in the present tense gives its subject."""
         words = self.sentence.words
         at = next((w.index for w in words if w.tag in _FINITE), 0)
-        planned = bool(at) and words[at].lower in ("will", "'ll") and self._tag(at + 1) == "VB"
-        present = planned or words[at].tag in _PRESENT
-        if not at or not present or self._is_denied(at):
+        if not at:
+            return None
+        planned = words[at].lower in ("will", "'ll") and self._tag(at + 1) == "VB"
+        if not (planned or words[at].tag in _PRESENT) or self._is_denied(at):
             return None
         verb = at + planned
         while verb + 1 < len(words) and words[verb].lemma in _WORDS["helpers"] and (
