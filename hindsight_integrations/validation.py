@@ -275,6 +275,20 @@ def bank_id(value: object) -> str:
     return label("bank_id", value)
 
 
+def new_bank_id(value: object) -> str:
+    """Return the id of a bank to be created: one that has white space around it is a slip.
+
+    A bank that an earlier release created under such an id can be used, and exported to another.
+    """
+    id = bank_id(value)
+    if id != id.strip():
+        raise InvalidInputError(
+            f"bank_id is {shown(id)}, with white space around it; give {shown(id.strip())} for a "
+            "new bank"
+        )
+    return id
+
+
 def positive(what: str, value: object) -> int:
     """Return a whole number of at least 1."""
     return _at_least(1, what, value)

@@ -118,6 +118,14 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "tags as one text": (lambda m: m.retain("b", "x", tags="red"), "give a list"),
     "a blank tag": (lambda m: m.retain("b", "x", tags=[" "]), "a tag is blank"),
     "a blank bank id": (lambda m: m.retain(" ", "x"), "bank_id is blank"),
+    "a bank id with white space around it": (
+        lambda m: m.retain(" b\u3000", "x"),
+        "around it; give 'b' for a new bank",
+    ),
+    "a bank created with white space around its id": (
+        lambda m: m.banks.create("b "),
+        "around it; give 'b' for a new bank",
+    ),
     "a bank id with a NUL": (lambda m: m.retain("a\0b", "x"), "control characters"),
     "a bank id with a line break": (lambda m: m.retain("a\nb", "x"), "control characters"),
     "a bank id of 257 characters": (lambda m: m.retain("a" * 257, "x"), "at most 256"),
