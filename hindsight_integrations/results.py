@@ -267,7 +267,7 @@ SHOWN_MEMORIES, SHOWN_REASONS = 10, 3
 """Memories of a result, and reasons of each, in a table; `explain()` has them all."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # with slots, setting what the memory has would raise an obscure TypeError
 class Recalled(RankedMemory, NotebookTable):
     """A memory in a result; all that a `Memory` has can be read from it directly.
 

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from hindsight_integrations import validation
 from hindsight_integrations.errors import (
     BankExistsError,
     BankNotFoundError,
@@ -261,8 +262,9 @@ class Runtime:
         try:
             return self.bank(bank_id)
         except BankNotFoundError:
+            new = Bank(validation.new_bank_id(bank_id))
             try:
-                return self.graph.create_bank(Bank(bank_id), self.embedder_identity)
+                return self.graph.create_bank(new, self.embedder_identity)
             except BankExistsError:  # another thread was quicker
                 return self.bank(bank_id)
 

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, tzinfo
@@ -78,6 +79,12 @@ def shown(value: object) -> str:
     """Return a value for an error message: its repr, shortened."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _own(value: object) -> object:
+    """Return a scalar of numpy as Python's own: a row of a table has such numbers and flags."""
+    numpy = sys.modules.get("numpy")  # takes a while to load; without it no value is one
+    return value.item() if numpy is not None and isinstance(value, numpy.generic) else value
 
 
 _NUMBERS = ("k", "top_k", "topk", "n", "limit", "n_results", "num_results", "max_results")
@@ -230,9 +237,10 @@ def memory_ids(what: str, values: object, bank_id: str) -> list[str]:
 
 def flag(what: str, value: object) -> bool:
     """Return True or False."""
-    if not isinstance(value, bool):
+    given = _own(value)
+    if not isinstance(given, bool):
         raise InvalidInputError(f"{what} is {shown(value)}; give True or False")
-    return value
+    return given
 
 
 def progress(value: P | None, *, or_flag: bool = False) -> P | None:
@@ -267,6 +275,20 @@ def bank_id(value: object) -> str:
     return label("bank_id", value)
 
 
+def new_bank_id(value: object) -> str:
+    """Return the id of a bank to be created: one that has white space around it is a slip.
+
+    A bank that an earlier release created under such an id can be used, and exported to another.
+    """
+    id = bank_id(value)
+    if id != id.strip():
+        raise InvalidInputError(
+            f"bank_id is {shown(id)}, with white space around it; give {shown(id.strip())} for a "
+            "new bank"
+        )
+    return id
+
+
 def positive(what: str, value: object) -> int:
     """Return a whole number of at least 1."""
     return _at_least(1, what, value)
@@ -278,6 +300,7 @@ def not_negative(what: str, value: object) -> int:
 
 
 def _at_least(least: int, what: str, value: object) -> int:
+    value = _own(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InvalidInputError(
             f"{what} is {shown(value)}; give a whole number of at least {least}"
@@ -295,6 +318,7 @@ def page_limit(value: object, most: int = MAX_PAGE) -> int:
 
 def share(what: str, value: object, scale: str = "0 to 1") -> float:
     """Return a number from 0 to 1; `scale` names the ends in the error message."""
+    value = _own(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InvalidInputError(f"{what} is {shown(value)}; give a number from {scale}")
     return float(value)
@@ -307,6 +331,7 @@ def confidence(value: object) -> float | None:
 
 def seconds(what: str, value: object, *, zero: bool = False) -> float:
     """Return a finite time in seconds, more than 0; or 0 too, if `zero`."""
+    value = _own(value)
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)
@@ -334,6 +359,7 @@ def timestamp(what: str, value: D | date | str, zone: tzinfo = UTC) -> D:
         value = datetime(value.year, value.month, value.day)
     try:
         time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+        time.utcoffset()  # the NaT of pandas is a datetime that has none, and no year either
     except (TypeError, ValueError) as error:
         hint = "; of seconds since 1970: datetime.fromtimestamp(float(...), UTC)"
         raise InvalidInputError(
@@ -548,6 +574,7 @@ def metadata(values: Mapping[str, object] | None) -> Metadata:
 
 def metadata_value(name: str, value: object) -> MetadataValue:
     """Return one metadata value."""
+    value = _own(value)
     if isinstance(value, str):
         clean = text(value, f"metadata[{name!r}]")
         if len(clean) > MAX_METADATA_TEXT:

@@ -29,6 +29,21 @@ def only_text(memory: Hindsight) -> str:
     return items[0].text
 
 
+class NaT(datetime):
+    """A datetime that is no time, as that of pandas."""
+
+    def utcoffset(self) -> Any:
+        raise ValueError("NaTType does not support utcoffset")
+
+
+class Table(list[str]):
+    """A table as that of pandas, which yields the names of its columns."""
+
+    columns = ("content", "tags")
+
+
+NO_TIME = NaT(1, 1, 1)
+
 REFUSED: dict[str, tuple[Call, str]] = {
     "empty content": (lambda m: m.retain("b", ""), "blank"),
     "blank content": (lambda m: m.retain("b", " \n\t\u200b"), "blank"),
@@ -38,6 +53,18 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "confidence 1.2": (lambda m: m.retain("b", "x", confidence=1.2), "0 (doubtful) to 1"),
     "confidence NaN": (lambda m: m.retain("b", "x", confidence=float("nan")), "0 (doubtful)"),
     "an unknown type": (lambda m: m.retain("b", "x", type="rumour"), "choose from world"),
+    "a timestamp that is no time": (
+        lambda m: m.retain("b", "x", timestamp=NO_TIME),
+        "give a datetime",
+    ),
+    "an expiry that is no time": (
+        lambda m: m.retain("b", "x", expires_at=NO_TIME),
+        "give a datetime",
+    ),
+    "a table instead of items": (
+        lambda m: m.retain_many("b", Table(["content", "tags"])),
+        "to_dict('records')",
+    ),
     "a timestamp as text": (lambda m: m.retain("b", "x", timestamp="today"), "give a datetime"),
     "a where test without operator": (
         lambda m: m.recall("full", "x", where={"tenant": {}}),
@@ -91,6 +118,14 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "tags as one text": (lambda m: m.retain("b", "x", tags="red"), "give a list"),
     "a blank tag": (lambda m: m.retain("b", "x", tags=[" "]), "a tag is blank"),
     "a blank bank id": (lambda m: m.retain(" ", "x"), "bank_id is blank"),
+    "a bank id with white space around it": (
+        lambda m: m.retain(" b\u3000", "x"),
+        "around it; give 'b' for a new bank",
+    ),
+    "a bank created with white space around its id": (
+        lambda m: m.banks.create("b "),
+        "around it; give 'b' for a new bank",
+    ),
     "a bank id with a NUL": (lambda m: m.retain("a\0b", "x"), "control characters"),
     "a bank id with a line break": (lambda m: m.retain("a\nb", "x"), "control characters"),
     "a bank id of 257 characters": (lambda m: m.retain("a" * 257, "x"), "at most 256"),
@@ -359,3 +394,32 @@ def test_a_setting_has_its_type(name: str, value: Any, wanted: str) -> None:
 def test_settings_are_no_mapping() -> None:
     with pytest.raises(InvalidInputError, match="give a Settings"):
         Hindsight.in_memory(settings={"max_tokens": 5})  # type: ignore[arg-type]
+
+
+def test_an_item_without_a_time_does_not_fail_the_others(memory: Hindsight) -> None:
+    items = [{"content": "A.", "timestamp": NO_TIME}, {"content": "B."}]
+    result = memory.retain_many("b", items)
+    assert [(each.index, type(each.error)) for each in result.failed] == [(0, InvalidInputError)]
+    assert only_text(memory) == "B."
+
+
+def test_tags_and_entities_may_be_generated(memory: Hindsight) -> None:
+    (stored,) = memory.retain(
+        "b", "They met.", tags=(t for t in ("x", "y")), entities=iter(["Zoe"])
+    ).stored
+    assert (stored.tags, stored.entities) == (("x", "y"), ("Zoe",))
+    items = [{"content": "They parted.", "tags": iter(["z"])}]
+    assert memory.retain_many("b", items).stored[0].tags == ("z",)
+
+
+def test_numbers_and_flags_of_numpy_are_numbers_and_flags(memory: Hindsight) -> None:
+    given = {"n": np.int64(3), "share": np.float32(0.5), "done": np.bool_(True)}
+    confidence: Any = np.float32(0.5)
+    (stored,) = memory.retain("b", "It is done.", metadata=given, confidence=confidence).stored
+    assert stored.metadata == {"n": 3, "share": 0.5, "done": True}
+    assert {type(value) for value in stored.metadata.values()} == {int, float, bool}
+    limits: dict[str, Any] = {"max_tokens": np.int64(100), "min_score": np.float32(0)}
+    found = memory.recall("b", "Is it done?", where={"n": np.int64(3)}, **limits)
+    assert [each.id for each in found] == [stored.id]
+    with pytest.raises(InvalidInputError, match="flatten"):
+        memory.retain("b", "x", metadata={"row": np.array([1, 2])})

@@ -232,6 +232,12 @@ def test_standard_input_is_retained(fresh: Run) -> None:
     assert ran.json["stored"][0]["text"] == "Tomek moved into Sailmaker Street."
 
 
+def test_who_pipes_a_text_without_a_dash_is_told_of_it(fresh: Run) -> None:
+    ran = fresh("retain", input="The kiln is fired on Thursdays.")
+    assert ran.code == 2
+    assert "- reads standard input" in " ".join(ran.err.replace("│", " ").split())
+
+
 def test_a_folder_is_retained_by_relative_path_and_once(fresh: Run, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     (notes / "deep").mkdir(parents=True)

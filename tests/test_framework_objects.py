@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from inspect import Parameter, isclass, signature
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
@@ -47,6 +49,28 @@ DOCUMENTS: list[Any] = [
     LlamaDocument(text="Ann sings.", id_="d", metadata={"page": 3, "tags": ["x"], "none": None}),
     TextNode(text="Ann sings.", id_="d", metadata={"page": 3, "tags": ["x"], "none": None}),
 ]
+
+
+class NaT(datetime):
+    """A missing time of a table, as that of pandas: a datetime that does not equal itself."""
+
+    def __ne__(self, other: object) -> bool:
+        return True
+
+
+def test_metadata_is_plain_and_what_a_table_lacks_is_left_out(engine: Hindsight, bank: str) -> None:
+    row = {
+        "n": np.int64(3),
+        "from": Path("a.csv"),
+        "share": math.nan,
+        "rank": np.float32("nan"),
+        "day": NaT(1, 1, 1),
+    }
+    for document in (Document("Ann sings.", metadata=row), TextNode(text="Bo runs.", metadata=row)):
+        assert engine.retain(bank, document).stored[0].metadata == {
+            "n": 3,
+            "from": "a.csv",
+        }
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda each: type(each).__name__)

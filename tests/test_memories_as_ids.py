@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
+from dataclasses import FrozenInstanceError
 
 import pytest
 
@@ -41,6 +43,13 @@ def test_a_recalled_memory_is_corrected_withdrawn_and_read(memory: Hindsight) ->
         "garden", trees.id
     )
     assert len(memory.memories.history("garden", trees)) >= 3
+
+
+def test_a_recalled_memory_cannot_be_changed_in_place(memory: Hindsight) -> None:
+    trees = memory.recall("garden", "pear trees")[0]
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'text'"):
+        trees.text = "Ida planted seven pear trees."  # type: ignore[misc]
+    assert pickle.loads(pickle.dumps(trees)) == trees
 
 
 def test_memories_are_forgotten_one_or_several(memory: Hindsight) -> None:

@@ -208,7 +208,9 @@ def _read(
 ) -> list[inputs.Record]:
     """Return the items of the one source that was named."""
     if sum(map(bool, (text is not None, files, folder, jsonl))) != 1:
-        raise typer.BadParameter("give exactly one of TEXT, --file, --folder and --jsonl")
+        raise typer.BadParameter(
+            "give exactly one of TEXT (- reads standard input), --file, --folder and --jsonl"
+        )
     if text is not None:
         return [{"content": inputs.read_text(Path(text)) if text == "-" else text}]
     if files:

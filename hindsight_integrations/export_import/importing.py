@@ -164,6 +164,7 @@ def _merge(runtime: Runtime, checked: _CheckedFile, bank: Bank, report: Progress
 
 
 def _check_free(runtime: Runtime, bank_id: str) -> None:
+    validation.new_bank_id(bank_id)
     if runtime.graph.get_bank(bank_id) is not None:
         raise BankExistsError(
             f"bank {bank_id!r} exists already; delete it first, import under another id "

@@ -44,7 +44,7 @@ class Banks:
         """Create an empty bank.
 
         Args:
-            bank_id: any printable text, at most 256 characters.
+            bank_id: any printable text without white space around it, at most 256 characters.
             name: name of its agent, or a display name. Turns of a speaker with this name count as
                 the agent's own, unless another speaker has a role such as "assistant".
             mission: what the bank is for.
@@ -59,7 +59,7 @@ class Banks:
         """
         self._runtime.check_open()
         bank = Bank(
-            id=validation.bank_id(bank_id),
+            id=validation.new_bank_id(bank_id),
             name=_profile("name", name),
             mission=_profile("mission", mission),
             background=_profile("background", background),

@@ -11,7 +11,12 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from hindsight_integrations.errors import InvalidInputError, MissingExtraError
+from hindsight_integrations import validation
+from hindsight_integrations.errors import (
+    InvalidInputError,
+    MissingExtraError,
+    StoreUnavailableError,
+)
 from hindsight_integrations.pictures.drawing import COLOURS, Drawing, clean
 from hindsight_integrations.private import create_private
 
@@ -87,8 +92,9 @@ class Picture(ABC):
         Raises:
             InvalidInputError: there is no such form.
             MissingExtraError: the form needs the `pictures` extra.
+            StoreUnavailableError: the file cannot be written.
         """
-        file = Path(path)
+        file = Path(validation.file_path("path", path))
         forms = self._forms()
         make = forms.get(file.suffix.lower())
         if not callable(make):
@@ -96,8 +102,14 @@ class Picture(ABC):
                 f"{file.name!r} has no suffix of a supported format; use one of {', '.join(forms)}"
             )
         content: str | bytes = make()
-        create_private(file)
-        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        try:
+            create_private(file)
+            file.write_bytes(content.encode() if isinstance(content, str) else content)
+        except OSError as error:
+            raise StoreUnavailableError(
+                f"{str(file)!r} cannot be written: {error.strerror}; check its folder, the "
+                "permissions and the free disk space"
+            ) from error
         return file
 
     def __repr__(self) -> str:

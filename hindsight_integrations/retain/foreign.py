@@ -122,8 +122,17 @@ def file_of(metadata: Mapping[str, object]) -> str | None:
 
 
 def plain_metadata(metadata: Mapping[str, object]) -> dict[str, MetadataValue]:
-    """Return metadata that a bank takes: dates as ISO 8601, nested values as JSON, no None."""
-    return {name: plain(value) for name, value in metadata.items() if value is not None}
+    """Return metadata that a bank takes: dates as ISO 8601, nested values as JSON, others as text.
+
+    Missing values are left out: None, and the NaN and NaT of a table's rows.
+    """
+    return {name: plain(value) for name, value in metadata.items() if not _is_missing(value)}
+
+
+def _is_missing(value: object) -> bool:
+    if isinstance(value, float | datetime | np.generic):
+        return bool(value != value)  # NaN and NaT are what does not equal itself
+    return value is None
 
 
 def shared_metadata(metadata: Sequence[Mapping[str, object]]) -> dict[str, object]:
@@ -144,7 +153,9 @@ def plain(value: object) -> MetadataValue:
         return value
     if isinstance(value, date):
         return value.isoformat()
-    return json.dumps(value, default=str, ensure_ascii=False)
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(value, default=str, ensure_ascii=False)
+    return str(value)  # a path, a UUID, a decimal: no quotation marks around it
 
 
 def timestamp(what: str, value: object) -> datetime:

@@ -517,7 +517,12 @@ def _skipped(
 
 
 def check_many(items: object) -> None:
-    """Raise `InvalidInputError` if `items` is a single item or not iterable."""
+    """Raise `InvalidInputError` if `items` is a single item, a table or not iterable."""
+    if hasattr(items, "columns"):  # it would be read as the names of its columns
+        raise InvalidInputError(
+            f"items is a table, a {type(items).__name__}; give its rows as mappings, such as "
+            "table.to_dict('records') of pandas"
+        )
     if isinstance(items, str | Mapping | Item) or not isinstance(items, Iterable):
         raise InvalidInputError(
             f"items is a single {type(items).__name__}; give a list of items, or call retain"

@@ -98,6 +98,12 @@ class Item:
     modified: datetime | None = None
     markdown: bool = False
 
+    def __post_init__(self) -> None:
+        for name in ("tags", "entities"):
+            given = getattr(self, name)
+            if isinstance(given, Iterator):  # read more than once: to check it, and to store it
+                object.__setattr__(self, name, tuple(given))
+
 
 @dataclass(frozen=True, slots=True)
 class SharedFields:

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from hindsight_integrations import (
+    Bank,
     BankExistsError,
     BankNotFoundError,
     EmbedderMismatchError,
     Hindsight,
+    InvalidInputError,
 )
 from tests.embedders import Letters
 
@@ -29,6 +31,22 @@ def test_a_bank_that_exists_is_left_alone(memory: Hindsight, whole: Path) -> Non
     import_(memory, whole, "eve")
     with pytest.raises(BankExistsError, match="'eve'"):
         import_(memory, whole, "eve")
+
+
+@pytest.mark.local
+def test_a_bank_with_white_space_around_its_id_is_used_and_moved(
+    memory: Hindsight, tmp_path: Path
+) -> None:
+    """Earlier releases created such banks."""
+    memory.runtime.graph.create_bank(Bank(" alice "), memory.runtime.embedder_identity)
+    memory.retain(" alice ", "Alice keeps bees.")
+    export(memory, " alice ", tmp_path / "a.jsonl")
+    with Hindsight.in_memory() as other:
+        with pytest.raises(InvalidInputError, match="give 'alice' for a new bank"):
+            import_(other, tmp_path / "a.jsonl")
+        import_(other, tmp_path / "a.jsonl", "alice")
+        assert [m.text for m in all_of(other, "alice")] == ["Alice keeps bees."]
+    memory.banks.delete(" alice ")
 
 
 @pytest.mark.local

@@ -15,12 +15,14 @@ from llama_index.core.llms.mock import MockLLM
 from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.query_engine import RetrieverQueryEngine, RouterQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
+from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 from llama_index.core.schema import MetadataMode, QueryBundle
 from llama_index.core.tools import QueryEngineTool, ToolMetadata
 from llama_index.core.vector_stores import FilterCondition, MetadataFilter, MetadataFilters
 
 from hindsight_integrations import Hindsight, InvalidInputError
 from hindsight_integrations.llamaindex import (
+    FunctionLLM,
     HindsightMemory,
     HindsightQueryEngine,
     HindsightRetriever,
@@ -307,6 +309,24 @@ def test_retrievers_of_two_banks_are_fused(engine: Hindsight, bank: str) -> None
     both = {"Ruth has nine hives.", "The ferry leaves at nine."}
     assert {found.text for found in fusion.retrieve("What is nine?")} == both
     assert {found.text for found in asyncio.run(fusion.aretrieve("What is nine?"))} == both
+
+
+def test_what_several_questions_find_gains_by_each(engine: Hindsight, bank: str) -> None:
+    """The best of two questions has the reciprocal rank, 1 / 60, of both."""
+    engine.retain_many(bank, ["Ruth keeps nine hives.", "Tomas plays the violin."])
+    retriever = HindsightRetriever(engine, bank, similarity_top_k=2)
+    fused = QueryFusionRetriever(
+        [retriever],
+        llm=FunctionLLM(lambda system, user: "Who has bees?"),
+        num_queries=2,
+        similarity_top_k=10,
+        use_async=False,
+        mode=FUSION_MODES.RECIPROCAL_RANK,
+    )
+    found = fused.retrieve("Who keeps nine hives?")
+    assert [each.text for each in found] == ["Ruth keeps nine hives.", "Tomas plays the violin."]
+    assert found[0].score == pytest.approx(2 / 60)
+    assert found[0].metadata["reasons"]
 
 
 def test_it_returns_a_handful_unless_told_how_many(engine: Hindsight, bank: str) -> None:

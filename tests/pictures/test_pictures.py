@@ -21,6 +21,7 @@ from hindsight_integrations.errors import (
     EntityNotFoundError,
     InvalidInputError,
     MemoryNotFoundError,
+    StoreUnavailableError,
 )
 from hindsight_integrations.models import Entity, Memory, MemoryType, Precision, TimeSpan
 from hindsight_integrations.pictures.drawing import COLOURS, cut, width, wrapped
@@ -299,6 +300,14 @@ def test_every_form_is_saved_and_others_are_refused(memory: Hindsight, tmp_path:
     plot = memory.recall("time", "Ana").plot()
     with pytest.raises(InvalidInputError, match="graphml"):
         plot.save("plot.graphml")
+
+
+def test_a_picture_that_cannot_be_saved_says_where(memory: Hindsight, tmp_path: Path) -> None:
+    timeline = memory.timeline("time")
+    with pytest.raises(StoreUnavailableError, match=r"none.a\.svg' cannot be written.*folder"):
+        timeline.save(tmp_path / "none" / "a.svg")
+    with pytest.raises(InvalidInputError, match="path is None; give the path of a file"):
+        timeline.save(None)  # type: ignore[arg-type]
 
 
 def test_a_still_picture_stands_under_the_frame_of_a_notebook(memory: Hindsight) -> None:

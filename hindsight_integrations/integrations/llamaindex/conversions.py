@@ -197,7 +197,17 @@ def recalled_nodes(memories: Iterable[Recalled]) -> list[NodeWithScore]:
     ]
 
 
-def memory_node(memory: Memory, reasons: Iterable[str] = ()) -> TextNode:
+class MemoryNode(TextNode):  # type: ignore[misc]
+    """A memory as a node: equal for all questions, so that several questions' nodes are merged."""
+
+    @property
+    def hash(self) -> str:
+        """Hash of the memory, without the reasons why a question found it."""
+        told = {key: value for key, value in self.metadata.items() if key != "reasons"}
+        return str(TextNode(text=self.text, metadata=told).hash)
+
+
+def memory_node(memory: Memory, reasons: Iterable[str] = ()) -> MemoryNode:
     """Return a memory as a node of the same id, whose source is the memory's document.
 
     Its metadata are the memory's fields that have a value, and the memory's own metadata, whose
@@ -224,7 +234,7 @@ def memory_node(memory: Memory, reasons: Iterable[str] = ()) -> TextNode:
     metadata = {**own_metadata(memory), **{k: v for k, v in fields.items() if v not in (None, [])}}
     shown = {key: as_line(str(metadata[key])) for key in PROMPT_KEYS if key in metadata}
     source = memory.document_id
-    return TextNode(
+    return MemoryNode(
         id_=memory.id,
         text=as_item(memory.text),
         metadata=metadata | shown,
