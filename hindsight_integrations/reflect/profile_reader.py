@@ -131,9 +131,10 @@ class ProfileReader(PhraseReader):
         patterns = (_RELATIVE_BEFORE, _RELATIVE_AFTER, _IS_RELATIVE)
         for match in chain.from_iterable(pattern.finditer(text) for pattern in patterns):
             called = entity_norm(match["name"])
-            key = next((k for k in self.keys if k == f"@{called}"), None)
+            key = f"@{called}"  # of whom a surname is known, a relative may be a namesake
+            known = key in self.keys and not any(k.startswith(f"{key} ") for k in self.keys)
             before = text[: match.start()].casefold().split()
-            if key is not None and not {"not", "no", "if", "than", "like"} & {*before[-2:]}:
+            if known and not {"not", "no", "if", "than", "like"} & {*before[-2:]}:
                 terms = frozenset(lexemes(f"{match['relation']} {called}"))
                 return Reading(ProfileSection.FACT, RELATION, terms)
         return None
@@ -442,7 +443,8 @@ class ProfileReader(PhraseReader):
             return Reading(ProfileSection.FACT, "role", terms)
         if base == "marry" and values.get("obj", values.get("to", _NO_VALUE)).kind != "name":
             return None
-        if base in _WORDS["biography"] and (values or base == "retire"):
+        told = values and not self._reacts(self.sentence.subtree(verb))  # "born in that queue"
+        if base in _WORDS["biography"] and (told or base == "retire"):
             return Reading(ProfileSection.FACT, f"{base} {sorted(terms)}", terms)
         return None
 

@@ -40,6 +40,7 @@ _PLAIN = frozenset(_TABLE["plain"].split())
 _PARTING = frozenset(_TABLE["parting"].split())
 _TIMES = word_sets("changes")["time_words"]
 _TITLES = word_sets("names")["honorifics"] | word_sets("names")["ranks"]
+_PERSON_VERBS = word_sets("names")["person_verbs"] | {"hear", "say"}
 _YOU = re.compile(r"\W*(?:[\w'’]+\W+){0,3}you\b|\byour(?:s|self)?\b", re.IGNORECASE)
 _COURTESY = re.compile(_TABLE["courtesy"], re.VERBOSE | re.IGNORECASE)
 
@@ -278,7 +279,10 @@ def _named(
         norm = entity_norm(name)
         if holder == f"@{norm}" and not any(map(str.isdigit, name)):
             continue  # it is whom the sentence is about: a person, for all that is certain
+        subject = sentence.head(head) if head.dep == "conj" else head
         acts = head.dep in ("nsubj", "nsubjpass")
+        if subject.dep == "nsubj" and sentence.head(subject).lemma in _PERSON_VERBS:
+            continue  # a person, whatever the bank takes it for: "Zayd giggles"
         if acts and holder.startswith("@") and holder != f"@{norm}":
             continue  # it acts beside the holder: "Sam is ill, Dilek covers for him"
         own = "" if holder == f"@{norm}" else holder

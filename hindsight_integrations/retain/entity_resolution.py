@@ -19,6 +19,7 @@ from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.name_matching import (
     KIN_TITLES,
     SAME,
+    SHORT_FORM,
     Gate,
     Match,
     Name,
@@ -564,8 +565,10 @@ class _Batch:
         rivals = [other for other in others if isinstance(relate(other, option.entity), Match)]
         if relation is Relation.SHORTER:  # "Peggy ... Peggy O'Brien" are one
             rivals = [other for other in rivals if not _is_short_form(other, mention)]
-        if rivals and (relation is not Relation.SHORTER or parse(mention.name).is_full):
-            return Gate.TOGETHER
+        of_nickname = score.name < SHORT_FORM and not all(parse(r.name).is_full for r in rivals)
+        is_full = parse(mention.name).is_full
+        if rivals and (relation is not Relation.SHORTER or is_full or of_nickname):
+            return Gate.TOGETHER  # "Jo phoned Joanna" names two
         is_sure = relation in (Relation.SHORTER, Relation.ACRONYM)
         is_sure = is_sure or _completes_titled_surname(mention, option)
         if is_sure and len(options) == 1 and score.name >= SURE_NAME:

@@ -405,7 +405,8 @@ def _marked(
         marked = words[index:last]
         if not marked or "\n" in cut.text[name.start : name.end]:
             continue
-        first, *others = _around_verbs(marked, kind)
+        lead = words[index - 1].lower if index else ""
+        first, *others = _around_verbs(marked, kind, lead)
         pieces = [(part, kind) for part in _parts(cut, first, kind)]
         pieces += [(other, "concept") for other in others]
         for part, kind in pieces:
@@ -415,8 +416,11 @@ def _marked(
                 yield from cut.cut(part, kind, words[last] if ends else None)
 
 
-def _around_verbs(words: Sequence[Word], kind: str) -> list[list[Word]]:
-    """Return the words that a model marks as one name, cut at a verb: "Alice loves React"."""
+def _around_verbs(words: Sequence[Word], kind: str, lead: str) -> list[list[Word]]:
+    """Return the words that a model marks as one name, cut at a verb: "Alice loves React".
+
+    After "from", as the word before (`lead`), they are cut at "to": "from Trello to Asana".
+    """
     pieces: list[list[Word]] = [[]]
     for before, word in zip([None, *words], words, strict=False):
         inside = before is not None and before.is_capital
@@ -424,7 +428,7 @@ def _around_verbs(words: Sequence[Word], kind: str) -> list[list[Word]]:
         inside = inside or (before is not None and before.is_capital and _is_end(word, kind))
         small = word.text.islower() and word.lower not in _WORDS["name_links"]
         parts = kind == "person" or word.tag in FINITE_VERBS or _is_way(words[0], word, kind)
-        parts = parts or word.lower in ("v", "vs")
+        parts = parts or word.lower in ("v", "vs") or (lead, word.lower) == ("from", "to")
         if inside and small and parts:
             pieces.append([])
         else:

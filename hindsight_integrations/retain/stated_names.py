@@ -225,7 +225,8 @@ _IS_NOT = re.compile(
     r"""
     (?: \b(?:is|was|are|were) \s (?:not|no) | \b(?:is|was|are|were)n['’]t
       | \bnot \s to \s be \s (?:confused|mistaken) \s (?:with|for) | \bno \s relation \s (?:of|to)
-      | \bnot \s related \s to | \bnot \s the \s same \s (?:\w+\s)? (?:as|person \s as) )
+      | \bnot \s related \s to | \bnot \s the \s same \s (?:\w+\s)? (?:as|person \s as)
+      | (?:\w,|[(–—-]) \s? not )
     \s (?:(?:my|our|the|his|her|their|your|that|this) \s)?
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -236,7 +237,7 @@ _KIN_OR_ROLE = re.compile(r"(?:[a-z]+ )?")
 def names_denied(text: str, names: Sequence[str]) -> Iterator[str]:
     """Yield the names that the text says are not another person's in it.
 
-    "He is not my uncle Bob" denies Bob; "He is not Bob's uncle" does not.
+    "He is not my uncle Bob" and "Robert (not Bob)" deny Bob; "He is not Bob's uncle" does not.
     """
     longest = sorted(names, key=len, reverse=True)
     for denial in _IS_NOT.finditer(text):

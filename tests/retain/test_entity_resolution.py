@@ -295,6 +295,20 @@ def test_two_spellings_in_one_statement_are_two_persons(notebook: Notebook) -> N
     assert resolution.decisions[1].rejected == (("Alexander Novak", Gate.TOGETHER),)
 
 
+def test_a_short_and_a_long_form_in_one_statement_are_two_persons(notebook: Notebook) -> None:
+    notebook.retain(person("Maya", "Sam Lomax"))
+    assert notebook.meant(*person("Maya", "Sam")) == "Sam Lomax"
+    assert notebook.meant(*person("Maya", "Sam", "Samantha")) == "Samantha"
+
+
+def test_a_namesake_who_is_told_apart_is_another_person(notebook: Notebook) -> None:
+    notebook.retain(person("Jo Pratt"))
+    resolution = notebook.retain(
+        person("Joanna Pratt", "Jo"), text="Joanna Pratt (not Jo, the other one) sweeps up."
+    )
+    assert resolution.names[resolution.decisions[0].entity_id] == "Joanna Pratt"
+
+
 def test_what_was_refused_is_explained(notebook: Notebook) -> None:
     notebook.retain([Mention("Room 101")])
     (decision,) = notebook.retain([Mention("Room 102")]).decisions

@@ -180,6 +180,7 @@ def test_what_is_said_of_names_is_read() -> None:
     assert aliases_stated("Ida Moe, known as Bee, came.", called) == [("Bee", "Ida Moe")]
     assert list(names_denied("He is not my uncle Bob.", ["Bob", "Robert"])) == ["Bob"]
     assert list(names_denied("It isn't Ann Lee.", ["Ann", "Ann Lee"])) == ["Ann Lee"]
+    assert list(names_denied("Rob Hale rang, not Robert.", ["Rob Hale", "Robert"])) == ["Robert"]
     assert list(names_denied("He is not Bob's uncle, but Bob came.", ["Bob"])) == []
 
 
@@ -225,6 +226,7 @@ def test_a_family_is_not_suggested_as_one(memory: Hindsight) -> None:
     ("text", "names"),
     [
         ("She sails from Ghent to Delft by barge.", {"Ghent", "Delft"}),
+        ("We moved from Trello to Asana for tickets.", {"Trello", "Asana"}),
         ("We taught Hanna K. She is from Hull, they say.", {"Hanna K", "Hull"}),
     ],
 )

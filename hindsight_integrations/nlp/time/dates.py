@@ -222,7 +222,7 @@ def _year_of_era(match: Match) -> When:
     only="en",
 )
 def _named_day_of_month(match: Match) -> When | None:
-    """Read a weekday with a day, "Saturday the 11th", as the nearest such date."""
+    """Read a weekday with a day, "Saturday the 11th", as the only such date near, by the tense."""
     weekday, number = match.value(TokenKind.WEEKDAY), match.value(TokenKind.ORDINAL, TokenKind.RANK)
     if weekday == calendar.WEEKEND:
         return None
@@ -232,8 +232,14 @@ def _named_day_of_month(match: Match) -> When | None:
             raise ValueError("that day is another weekday in this month")
         return day
 
-    day = calendar.monthly_day(number).change(checked, Precision.DAY).nearest(match.now)
-    return day if abs(day.start - match.now) < _NEAREST_MONTHS else None
+    days = calendar.monthly_day(number).change(checked, Precision.DAY)
+    meant = [days.past(match.now), days.coming(match.now)]
+    if match.context.statement is None:
+        meant = [days.nearest(match.now)]
+    elif tense := match.tense():
+        meant = meant[:1] if tense == "past" else meant[1:]
+    near = {day for day in meant if abs(day.start - match.now) < _NEAREST_MONTHS}
+    return near.pop() if len(near) == 1 else None
 
 
 @DATES.rule(

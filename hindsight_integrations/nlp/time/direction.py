@@ -88,8 +88,6 @@ _CLOSED = frozenset({"shut", "closed"})
 _LEFT = re.compile(r"\b(?:left over|left|leftover|leftovers|remaining|dating|dates)\Z")
 """Words after which "from" gives an origin: "the orders left over from December"."""
 
-_BEFORE_TIME = frozenset("the on in from at".split())
-
 _CALLED_OFF = frozenset({"called", "cancelled", "canceled", "postponed", "scrapped"})
 """After a time, these tell when they were said: "the gig on 20 March has been called off"."""
 _INTENDED = frozenset({"going", "supposed", "meant", "planning", "hoping", "intending"})
@@ -376,8 +374,9 @@ def _is_verb(words: Sequence[Word], index: int) -> bool:
 def _goes_on(words: Sequence[Word], index: int) -> bool:
     tag = words[index].tag
     if tag[:2] in ("VB", "RB"):
-        return True
-    return tag == "TO" and index + 1 < len(words) and words[index + 1].tag == "VB"
+        return tag != "VB" or not _is_speech(words[index - 1].text.casefold())
+    told = words[index - 1].text.casefold() == "said"  # "said to bring it on Monday"
+    return tag == "TO" and not told and index + 1 < len(words) and words[index + 1].tag == "VB"
 
 
 def _is_past_form(word: str) -> bool:
@@ -398,7 +397,7 @@ def _tense(
     if tag == "VBG" and first and words[first - 1].text.casefold() == "since":
         return "past"
     if tag == "MD":
-        done = not {"have", "'ve", "’ve"}.isdisjoint(following)
+        done = "to" not in following and not {"have", "'ve", "’ve"}.isdisjoint(following[:-1])
         return "past" if done and head not in ("will", "'ll", "’ll") else "future"
     verbs = [word.tag for word in rest if word.tag[:2] != "RB"]
     perfect = verbs[:1] in (["VBN"], ["VBD"])  # "she's getting married" is none
@@ -424,8 +423,12 @@ def _tense_of_infinitive(words: Sequence[Word], first: int, previous: _Chain | N
     if previous is None or previous.tense != "past":
         return "future"
     intended = words[first - 1].text.casefold() in _WORDS["intentions"]
-    committed = not _WORDS["committing"].isdisjoint(_stems(previous.verb))
-    return "future" if intended or committed else "past"
+    return "future" if intended or _is_speech(previous.verb) else "past"
+
+
+def _is_speech(verb: str) -> bool:
+    """Return True for a verb of speech or resolve, which an order or plan follows."""
+    return not _WORDS["committing"].isdisjoint(_stems(verb))
 
 
 def _depends(words: Sequence[Word], tag: str, previous: _Chain) -> bool:
@@ -434,9 +437,11 @@ def _depends(words: Sequence[Word], tag: str, previous: _Chain) -> bool:
     The tagger often takes the verb of such a question for another form.
     """
     if tag in ("VB", "VBG"):
-        return True
+        return tag == "VBG" or not _is_speech(previous.verb)  # "said bring it on Monday"
     if tag in ("VBN", "VBD") and previous.verb in _GET:
         return True  # "getting a suit made"
+    if tag == "VBN" and previous.verb == "have" and previous.tense == "future":
+        return True  # "we'll have it done"
     alone = words[previous.first].text.casefold() if previous.end - previous.first == 1 else ""
     return alone in _DO or (tag == "VBN" and alone in _BE)
 
@@ -448,7 +453,7 @@ def _parted(words: Sequence[Word], first: int, end: int) -> bool:
 def _stems(word: str) -> set[str]:
     """Return the base forms that a regular verb form may have, and the form itself."""
     stems = {word, {"bought": "buy", "got": "get", "told": "tell", "held": "hold", "kept": "keep",
-                    "sold": "sell", "swore": "swear"}.get(word, word)}  # fmt: skip
+                    "sold": "sell", "swore": "swear", "said": "say"}.get(word, word)}  # fmt: skip
     for ending in ("ed", "d", "ing", "es", "s"):
         if word.endswith(ending) and len(word) > len(ending) + 2:
             stem = word[: -len(ending)]
@@ -501,11 +506,8 @@ def _may_be_told(sentence: _Sentence) -> bool:
 
 def _evidence_of_past(sentence: _Sentence, chain: _Chain, preposition: str) -> Evidence:
     """Return how strongly a past form is evidence of a past time after it."""
-    before = sentence.time - 1
-    while before > chain.first and sentence.words[before].text.casefold() in _BEFORE_TIME:
-        before -= 1
-    if chain.end <= before and sentence.words[before].text in _MARKS:
-        return Evidence.ASIDE  # "trains booked, 14 to 25 October"
+    if any(word.text in _MARKS for word in sentence.words[chain.end : sentence.time]):
+        return Evidence.ASIDE  # "trains booked, 14 to 25 October", "gave notice, out 2 April"
     subject = sentence.words[chain.first - 1].tag if chain.first else ""
     state = chain.verb in _CLOSED and subject[:2] == "NN"
     participle = chain.verb.endswith("ed") and subject in ("NN", "NNS")

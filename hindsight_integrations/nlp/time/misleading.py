@@ -89,6 +89,8 @@ _WISHED = re.compile(
     | \bif\sonly\b | \bas\s(?:if|though)\b
     | (?:\b(?:would|could|might)(?:n['’]t)?|['’]d) (?:\s(?:not|never|just|also))?
       (?:\shave\b|['’]ve\b)
+    | \bshould(?:n['’]t)?(?:\s(?:not|never|just|also))?(?:\shave|['’]ve)\s
+      (?!(?:an?|the|it|them|this|that|some|any|all|more|my|your|his|her|its|our|their)\b)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -261,7 +263,11 @@ def is_in_a_name(context: Context, start: int, end: int) -> bool:
     if after and after[1] in _STREETS and text[start:end].split()[-1].istitle():
         return True
     spelled = text[start:end]
-    if context.statement is None or not spelled[0].isupper():
+    if context.statement is None:
+        return False
+    if text.startswith(("'s ", "’s "), end) and is_given_name(spelled.split()[-1].casefold()):
+        return True  # "poster by Jan's daughter"
+    if not spelled[0].isupper():
         return False
     first = max(0, start - _REACH)
     before = _WORDS_BEFORE.search(text, first, start)
