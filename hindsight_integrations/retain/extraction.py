@@ -141,7 +141,7 @@ class Extractor(Protocol):
         ...
 
 
-_VERSION = 7
+_VERSION = 8
 """Part of the id; increased when the same text would give other facts."""
 _MOST_TIMES = 8
 _LONGEST_TITLE = 120
