@@ -10,7 +10,7 @@ the queue.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -37,6 +37,7 @@ from hindsight_integrations.reflect.dependencies import (
     ReflectDependencies,
 )
 from hindsight_integrations.reflect.opinions import opinions_to_revise, valid_opinion_ids
+from hindsight_integrations.reflect.topics import read_ahead
 from hindsight_integrations.results import Failure
 from hindsight_integrations.stores.base import (
     CONCLUSIONS_CITING,
@@ -294,6 +295,7 @@ def _topic_pairs(
     Nearest neighbours do not suffice for rules: which are nearest depends on what else is stored.
     """
     ids_by_terms: dict[frozenset[str], list[str]] = {}
+    read_ahead(record.memory for record in new_facts.values())
     for id, record in new_facts.items():
         for statement in dated_statements(record.memory):
             for terms in probes(statement):
@@ -312,9 +314,10 @@ def _topic_pairs(
 
 
 def _ambiguous_first_names(
-    graph: GraphStore, bank_id: str, records: Iterable[MemoryRecord]
+    graph: GraphStore, bank_id: str, records: Collection[MemoryRecord]
 ) -> Iterator[str]:
     """Yield first names that several people have, of those that are subjects of changes."""
+    read_ahead(record.memory for record in records)
     claims = [dated.statement.claims for r in records for dated in dated_statements(r.memory)]
     changed_subjects = {key for one in claims for end in one.endings for key in end.agents}
     first_names = {key[1:] for key in changed_subjects if key.startswith("@") and " " not in key}

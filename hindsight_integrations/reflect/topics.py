@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
@@ -21,7 +21,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
-from hindsight_integrations.nlp.syntax import Sentence, Word, parse
+from hindsight_integrations.nlp.syntax import Sentence, Word, parse, parse_ahead
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.attribution import (
     FollowUp,
@@ -149,6 +149,15 @@ def statements(
         people: those of the names that are people's, who are no topics.
     """
     return tuple(_statements(text, names, speaker, people))
+
+
+def read_ahead(memories: Iterable[Memory]) -> None:
+    """Parse the sentences of memories together, for `statements`."""
+    parse_ahead(
+        bare_sentence(memory.text[first:last].strip(_END_OF_SENTENCE))
+        for memory in memories
+        for first, last in _sentences(memory.text, memory.speaker)
+    )
 
 
 def _statements(

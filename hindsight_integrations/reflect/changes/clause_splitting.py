@@ -47,11 +47,13 @@ def _parted(text: str) -> Iterator[str]:
     """Yield the two clauses of a juxtaposition: "X moved to Y, the rent was too high"."""
     for comma in _SPLICE.finditer(text):
         left, right = text[: comma.start()], text[comma.end() :]
-        first, second = parse(f"{left}."), parse(right)
-        if _is_clause(first) and right.split()[0].lower() in ("please", "not"):
+        if not _is_clause(parse(f"{left}.")):
+            continue
+        if right.split()[0].lower() in ("please", "not"):
             yield f"{left}."
             return
-        if _is_clause(first) and _opens_with_subject(second) and not _doubts(second):
+        second = parse(right)
+        if _opens_with_subject(second) and not _doubts(second):
             yield f"{left}."
             yield right
             return

@@ -154,9 +154,10 @@ def is_moved(change: ClauseChange, state: ClauseState) -> bool:
     if state.subject[0] in _MINE and change.whose not in ("", *_MINE):
         return False
     own = frozenset(lexemes(" ".join(state.subject)))
+    if not own or own != change.theme:
+        return False
     grouped = any("team" in kinds(value) for _, value in state.values)
-    held = state.is_thing or state.passive or grouped or state.verb == "be"
-    return bool(own) and own == change.theme and held
+    return state.is_thing or state.passive or grouped or state.verb == "be"
 
 
 def _owner(subject: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

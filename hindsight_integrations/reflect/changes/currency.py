@@ -12,13 +12,15 @@ from hindsight_integrations.nlp.sentences import sentences
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.answers.questions import SELF
 from hindsight_integrations.reflect.changes.contradictions import change, dated_statements
+from hindsight_integrations.reflect.topics import read_ahead
 
 _WORD = re.compile(r"\w+")
 
 
 def contradicts(newer: Memory, older: Memory) -> bool:
     """Return True if a statement of the newer memory changes one of the older."""
-    return _may_contradict(newer, older, _subjects(newer), _subjects(older))
+    comparable = _are_comparable(newer, older, _subjects(newer), _subjects(older))
+    return comparable and _changes(newer, older)
 
 
 def overtaking(older: Memory, memories: Iterable[Memory]) -> list[Memory]:
@@ -56,21 +58,30 @@ def contradicted(memories: Sequence[Memory]) -> set[str]:
     """Return the ids of the memories that a newer one among them contradicts."""
     subjects = [_subjects(memory) for memory in memories]
     pairs = list(zip(memories, subjects, strict=True))
-    return {
-        older.id
+    comparable = [
+        (newer, older)
         for older, one in pairs
-        if any(_may_contradict(newer, older, other, one) for newer, other in pairs)
-    }
+        for newer, other in pairs
+        if _are_comparable(newer, older, other, one)
+    ]
+    read_ahead({memory.id: memory for pair in comparable for memory in pair}.values())
+    outdated: set[str] = set()
+    for newer, older in comparable:
+        if older.id not in outdated and _changes(newer, older):
+            outdated.add(older.id)
+    return outdated
 
 
-def _may_contradict(
+def _are_comparable(
     newer: Memory, older: Memory, newer_on: frozenset[str], older_on: frozenset[str]
 ) -> bool:
-    """Return True if two memories have a common subject, or neither has one."""
+    """Return True if one memory is newer, and both have a common subject, or neither has one."""
     if newer.mentioned_at <= older.mentioned_at:
         return False
-    if newer_on.isdisjoint(older_on) and (newer_on or older_on):
-        return False
+    return not newer_on.isdisjoint(older_on) or not (newer_on or older_on)
+
+
+def _changes(newer: Memory, older: Memory) -> bool:
     earlier = dated_statements(older)
     return any(change(old, new) for new in dated_statements(newer) for old in earlier)
 

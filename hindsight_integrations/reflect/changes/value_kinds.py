@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.reflect.changes.claim_model import Value, groups_of, is_time
@@ -22,6 +23,7 @@ _HOMES = frozenset({"house", "street", "room", "court"})
 _VERBS = tuple(frozenset(verbs.split()) for verbs in _KINDS["verbs"].values())
 
 
+@lru_cache(maxsize=8192)  # each memory of a topic is compared with all others
 def kinds(value: Value) -> frozenset[str]:
     """Return the kinds of a value: by its name, its last word, and its nouns."""
     words = value.text.casefold().replace("’", "'").split()
