@@ -340,8 +340,10 @@ def test_a_file_that_cannot_be_written_is_named(
 ) -> None:
     *rest, name = command
     ran = reading(*rest, str(tmp_path / "none" / name), "--json")
-    assert (ran.code, ran.json["error"]["type"]) == (1, "FileNotFoundError")
-    assert f"error: {tmp_path}/none/{name}: No such file or directory" in ran.err
+    assert (ran.code, ran.json["error"]["type"]) == (1, "StoreUnavailableError")
+    assert (
+        f"error: '{tmp_path}/none/{name}' cannot be written: No such file or directory" in ran.err
+    )
 
 
 def test_output_that_cannot_be_written_is_an_error(seeded: Path) -> None:

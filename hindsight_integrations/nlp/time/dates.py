@@ -233,11 +233,10 @@ def _named_day_of_month(match: Match) -> When | None:
         return day
 
     days = calendar.monthly_day(number).change(checked, Precision.DAY)
-    meant = [days.past(match.now), days.coming(match.now)]
+    past, coming = days.past(match.now), days.coming(match.now)
+    meant = {None: [past, coming], "past": [past]}.get(match.tense(), [coming])
     if match.context.statement is None:
         meant = [days.nearest(match.now)]
-    elif tense := match.tense():
-        meant = meant[:1] if tense == "past" else meant[1:]
     near = {day for day in meant if abs(day.start - match.now) < _NEAREST_MONTHS}
     return near.pop() if len(near) == 1 else None
 
