@@ -100,8 +100,9 @@ def substitute_observations(
     An observation is never shown beside a fact that it quotes nearly in full (`MIN_QUOTED_SHARE`),
     unless one of them is pinned: pinned memories stay. It replaces its facts, at the position of
     the best, if several of them are among the `SUBSTITUTION_HEAD` best and it takes fewer tokens
-    than they do. Otherwise it is dropped, as the facts say the same and more. A fact that it quotes
-    only in part stays: the rest of it may be what the question asks for.
+    than they do. Otherwise it is dropped, as the facts say the same and more; so is one whose
+    sources are all among the `HEAD` best. A fact that it quotes only in part stays: the rest of it
+    may be what the question asks for.
 
     Args:
         pool: the memories ranked.
@@ -126,7 +127,8 @@ def substitute_observations(
     for observation_position in (position for position in derived if position in observations):
         observation = observations[observation_position]
         bank_id = pool.memories[observation_position].bank_id
-        if head.isdisjoint((bank_id, source.memory_id) for source in observation.sources):
+        cited = {(bank_id, s.memory_id) for s in observation.sources if s.memory_id}
+        if head.isdisjoint(cited):
             continue
         quoted = [
             positions[bank_id, fact_id]
@@ -142,7 +144,7 @@ def substitute_observations(
         substitutable = replaces_several and not any_pinned
         if substitutable and (prefer or _takes_fewer_tokens(observation, facts_read, count)):
             replaced_by |= dict.fromkeys(facts, observation_position)
-        elif facts and not observation.pinned:
+        elif (facts or cited <= head) and not observation.pinned:
             left_out.add(observation_position)
     left_out -= set(replaced_by.values())
     substituted = (

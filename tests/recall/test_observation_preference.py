@@ -68,6 +68,13 @@ def test_unless_preferred_an_observation_has_to_take_fewer_tokens_than_its_facts
     assert preferred([0, 1, 2], quotes, size=3, text="On the signs: ") == [2]
 
 
+def test_an_observation_of_memories_that_are_all_shown_adds_nothing() -> None:
+    assert preferred([0, 1, 2], {0: "ten ", 1: "ten "}, size=3) == [0, 1]
+    order = list(range(230))
+    assert preferred(order, {3: "ten ", 199: "ten "}, size=230) == order[:-1]
+    assert preferred(order, {3: "ten ", 200: "ten "}, size=230) == order
+
+
 @pytest.mark.parametrize("prefer", [True, False])
 def test_an_observation_never_stands_beside_a_fact_that_it_quotes(*, prefer: bool) -> None:
     for quotes in ({0: FACT}, {0: FACT, 1: FACT}, {0: FACT, 1: FACT, 2: "ten "}):
