@@ -100,9 +100,9 @@ def substitute_observations(
     An observation is never shown beside a fact that it quotes nearly in full (`MIN_QUOTED_SHARE`),
     unless one of them is pinned: pinned memories stay. It replaces its facts, at the position of
     the best, if several of them are among the `SUBSTITUTION_HEAD` best and it takes fewer tokens
-    than they do. Otherwise it is dropped, as the facts say the same and more; so is one whose
-    sources are all among the `HEAD` best. A fact that it quotes only in part stays: the rest of it
-    may be what the question asks for.
+    than they do. Otherwise it is dropped, as the facts say the same and more; so is one that
+    consists of quotes, if its sources are all among the `HEAD` best. A fact that it quotes only in
+    part stays: the rest of it may be what the question asks for.
 
     Args:
         pool: the memories ranked.
@@ -130,9 +130,10 @@ def substitute_observations(
         cited = {(bank_id, s.memory_id) for s in observation.sources if s.memory_id}
         if head.isdisjoint(cited):
             continue
+        quotes = _quotes_shown(observation)
         quoted = [
             positions[bank_id, fact_id]
-            for fact_id, quote in _quotes_shown(observation)
+            for fact_id, quote in quotes
             if (bank_id, fact_id) in positions
             and len(quote)
             >= MIN_QUOTED_SHARE * len(pool.memories[positions[bank_id, fact_id]].text)
@@ -144,7 +145,9 @@ def substitute_observations(
         substitutable = replaces_several and not any_pinned
         if substitutable and (prefer or _takes_fewer_tokens(observation, facts_read, count)):
             replaced_by |= dict.fromkeys(facts, observation_position)
-        elif (facts or cited <= head) and not observation.pinned:
+        elif (facts or (cited <= head and _consists_of(quotes, observation))) and (
+            not observation.pinned
+        ):
             left_out.add(observation_position)
     left_out -= set(replaced_by.values())
     substituted = (
@@ -158,6 +161,14 @@ def _takes_fewer_tokens(
 ) -> bool:
     """Return True if an observation takes fewer tokens than the facts it would replace."""
     return _tokens([observation], count) < _tokens(facts.values(), count)
+
+
+def _consists_of(quotes: Sequence[tuple[str, str]], observation: Memory) -> bool:
+    """Return True if quotes are at least half of an observation; a model says it in its own words.
+
+    Those are kept: they may put together what no memory says.
+    """
+    return 2 * sum(len(quote) for _, quote in quotes) >= len(observation.text)
 
 
 def _quotes_shown(observation: Memory) -> list[tuple[str, str]]:

@@ -73,6 +73,8 @@ def test_an_observation_of_memories_that_are_all_shown_adds_nothing() -> None:
     order = list(range(230))
     assert preferred(order, {3: "ten ", 199: "ten "}, size=230) == order[:-1]
     assert preferred(order, {3: "ten ", 200: "ten "}, size=230) == order
+    own_words = "Someone counted the signs, and found "
+    assert preferred([0, 1, 2], {0: "ten ", 1: "ten "}, size=3, text=own_words) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("prefer", [True, False])
