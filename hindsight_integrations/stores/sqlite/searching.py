@@ -239,7 +239,7 @@ def _postings(
 ) -> dict[str, list[Posting]]:
     """Return the postings of each entity that exists."""
     test = condition(tx, filter)
-    # One row for all postings of an entity: in the time of a row Python's lock changes hands.
+    # One row for all postings of an entity: fetching a row releases Python's global lock each time.
     sql = (
         f"SELECT {count_of('e.mention_count')}, (SELECT json_group_array(id) FROM ("
         f"SELECT {text_in('m.id')} AS id FROM mentions x CROSS JOIN memories m ON m.key = x.unit "
