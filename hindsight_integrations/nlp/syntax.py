@@ -141,6 +141,14 @@ _NAMES = {2: "Al", 3: "Tom", 4: "Otto", 5: "Peter", 6: "Martin", 7: "Michael", 8
 """A name of each length, which stands in for one that is misread."""
 _NO_NAMES = frozenset({"IN", "VB", "VBP", "VBD", "MD", "CC", "TO", "WRB", "WDT", "UH"})
 _NOT_NAMES = frozenset({"may", "march"})
+_CLIPPED = {"cause": "since", "coz": "cos", "bc": "as"}
+"""Spellings of "because" that small models take for a noun, and a conjunction of each length."""
+_CLIPPED_BECAUSE = re.compile(
+    r"(?<!\bthe )(?<!\ba )(?<!\bto )(?<!\bcan )(?<!\bmay )(?<!\bmight )(?<!\bwill )"
+    r"(?<=[\w,.] )(?:cause|coz|bc)"
+    r"(?= (?:i|he|she|we|they|there|(?:i|he|she|we|they|it)['’]?\w+)\b)",
+    re.IGNORECASE,
+)
 _SIBILANT = re.compile(r"(?:s|x|z|ch|sh|o)$")
 _lock = Lock()
 _parsed: dict[str, Sentence] = {}
@@ -168,7 +176,8 @@ def _parse(sentences: Sequence[str]) -> list[Sentence]:
     if model is not None:
         readable = [sentence for sentence in words if len(sentence) <= LONGEST_SENTENCE]
         with _lock, model.reading() as language:
-            tagged = [_words_of(doc) for doc in language.pipe(readable, batch_size=_BATCH)]
+            spelled = [_CLIPPED_BECAUSE.sub(_spelled_out, sentence) for sentence in readable]
+            tagged = [_words_of(doc) for doc in language.pipe(spelled, batch_size=_BATCH)]
             for sentence, first in zip(readable, tagged, strict=True):
                 read = _with_known_name(language, sentence, first)
                 is_question = sentence.rstrip().endswith("?")
@@ -179,6 +188,11 @@ def _parse(sentences: Sequence[str]) -> list[Sentence]:
         while len(_parsed) > _MOST_PARSED:
             del _parsed[next(iter(_parsed))]
     return parsed
+
+
+def _spelled_out(clipped: re.Match[str]) -> str:
+    """Return a conjunction of the same length that a model knows."""
+    return _CLIPPED[clipped.group().lower()]
 
 
 def _read_again(language: Language, sentence: str, words: tuple[Word, ...]) -> tuple[Word, ...]:

@@ -96,8 +96,8 @@ def _lexemes_without_names(quote: str) -> frozenset[str]:
     return frozenset(lexemes(" ".join(word for word in quote.split() if word[:1].islower())))
 
 
-def _is_majority(count: int, quotes: Sequence[str]) -> bool:
-    return 2 * count > len(quotes)
+def _is_majority(count: int, all: Sequence[object]) -> bool:
+    return 2 * count > len(all)
 
 
 def _kind_test(kind: ObservationKind, cue: re.Pattern[str]) -> Callable[[str], bool]:
@@ -289,6 +289,7 @@ class _ClusterObservations:
             len(group) >= MIN_MEMORIES[topics[0].grade]
             and len(set(map(_occasion, group))) > 1
             and self._is_new(group)
+            and _is_one_thing(topics)
             and _says_more_than_place(key, group)
             and not self._has_better_topic(topics[0], group)
             and not self._has_ended(group)
@@ -344,6 +345,12 @@ def _is_part_of_another(
         own < {id(one) for one in other} and other[0].statement.topics[named].terms == terms
         for named, other in groups
     )
+
+
+def _is_one_thing(topics: Sequence[Topic]) -> bool:
+    """Return True unless the statements leave open whether they mean one and the same thing."""
+    firm = sum(topic.firm for topic in topics)
+    return _is_majority(firm, topics) if topics[0].grade is Grade.NOUN else firm > 0
 
 
 def _says_more_than_place(key: str, group: Sequence[DatedStatement]) -> bool:

@@ -54,6 +54,9 @@ _UNSPACED = re.compile(r"[\u3005-\u30ff\u31f0-\u9fff\uf900-\ufaff\u0e00-\u0eff\u
 _END_OF_SENTENCE = " \t\r\n"
 _DEFINITE = frozenset("the this that these those".split())
 _MINE = frozenset("my our".split())
+_CHOOSING = frozenset(_TABLE["choosing"].split())
+_PASSING = frozenset(_TABLE["passing"].split())
+_SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 _PEOPLE = frozenset(table("changes")["people"]["persons"].split())
 _GIVING = frozenset("give hand lend show tell offer bring owe pay sell send teach pass".split())
 _SPEAKERS = frozenset({"user", "assistant"})
@@ -81,13 +84,15 @@ class Topic:
     """Subject of a sentence: `key` is equal for all its spellings, and names whose it is.
 
     `placed` is True for a thing that only tells where something is or happens, and for a name that
-    only tells where somebody else is or goes.
+    only tells where somebody else is or goes. `firm` is False for a bare noun that is not what the
+    sentence is about, and for a name that may be a word opening a sentence ("Dance is fun").
     """
 
     key: str
     surface: str
     grade: Grade
     placed: bool = field(default=False, compare=False)
+    firm: bool = field(default=True, compare=False)
 
     @property
     def terms(self) -> frozenset[str]:
@@ -240,10 +245,35 @@ def _noun_phrase(sentence: Sentence, word: Word, speaker: str | None) -> Iterato
     mine = f"i|{speaker or ''}" if determiner.lower in _MINE else ""
     telling = [each for each in parts if each not in parting]
     grade = Grade.PHRASE if len(telling) > 1 else Grade.OWN if mine else Grade.NOUN
+    if (grade is not Grade.PHRASE and _is_one_of_several(sentence, word)) or (
+        grade is Grade.NOUN and not _may_be_the_only_one(word, determiner)
+    ):
+        return
     lemmas = " ".join(sorted(lexemes(surface)))
     if lemmas:
         placed = is_placed(sentence, word, "", own=False)
-        yield Topic(f"{mine}>{lemmas}", surface, grade, placed)
+        firm = grade is not Grade.NOUN or word.dep in _SUBJECTS
+        yield Topic(f"{mine}>{lemmas}", surface, grade, placed, firm)
+
+
+def _is_one_of_several(sentence: Sentence, noun: Word) -> bool:
+    """Return True for a noun that further words choose from others of its kind.
+
+    "The combination of mint and salt", "the game I played" and "my favourite game" are another
+    thing each time.
+    """
+    described = sentence.children(noun, "relcl", "acl")
+    of = [way for way in sentence.children(noun, "prep") if way.lower == "of"]
+    chosen = sentence.children(noun, "amod", "nummod")
+    return bool(described or of) or any(
+        word.lower in _CHOOSING or word.tag in ("JJR", "JJS", "CD") for word in chosen
+    )
+
+
+def _may_be_the_only_one(noun: Word, determiner: Word) -> bool:
+    """Return True for "the boiler": "this boiler" may be any, and "the game" is soon another."""
+    is_plural = noun.tag == "NNS" and noun.lower.endswith("s")
+    return determiner.lower == "the" and not is_plural and noun.lemma not in _PASSING
 
 
 def _is_plain(word: Word) -> bool:
@@ -277,9 +307,10 @@ def _named(
         ):
             continue
         words = [w for w in sentence.words if match.start() <= w.start < match.end()]
+        firm = _is_name_for_sure(match, words)
         head = next((w for w in words if not match.start() <= sentence.head(w).start < match.end()
                      or w.dep == "ROOT"), None)  # fmt: skip
-        if head is None or not any(word.tag.startswith("NN") for word in words):
+        if head is None or firm is None or not any(word.tag.startswith("NN") for word in words):
             continue
         if head.label == "NORP" and head.dep in ("compound", "amod"):
             continue  # "Thai food"
@@ -296,7 +327,18 @@ def _named(
             continue  # it acts beside the holder: "Sam is ill, Dilek covers for him"
         own = "" if holder == f"@{norm}" else holder
         placed = is_placed(sentence, head, holder.partition("@")[2])
-        yield Topic(f"{own}>@{norm}", match.group(), Grade.NAME, placed)
+        yield Topic(f"{own}>@{norm}", match.group(), Grade.NAME, placed, firm)
+
+
+def _is_name_for_sure(match: re.Match[str], words: Sequence[Word]) -> bool | None:
+    """Return whether words are the name, and not a common noun; None for a common noun.
+
+    "My city" is not the game called City, and the "Dance" that opens a sentence may be either.
+    """
+    spelling = match.group()
+    if any(word.is_proper for word in words) or re.search("[A-Z0-9]", spelling[1:]):
+        return True
+    return match.start() > 0 if spelling[0].isupper() else None
 
 
 def _is_given(sentence: Sentence, name: Word) -> bool:

@@ -226,3 +226,37 @@ def test_the_lad_is_anybody(memory: Hindsight) -> None:
     for day, deed in enumerate(("sold fish", "went to sea", "came home from Leith")):
         say(memory, f"The lad {deed}.", day, "Ned")
     assert drawn(memory) == []
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("The film starts slowly.", "The film won a prize.", "The film made Tom cry."),
+        ("My favourite mug came from Delft.", "My favourite mug is the one with a boat."),
+        (
+            "This lantern is from Delft.",
+            "That lantern scares the cat.",
+            "This lantern has no wick.",
+        ),
+        ("Tom painted the pier.", "I photographed the pier.", "Ana sketched the pier."),
+    ],
+    ids=["seen in turn", "favourite", "this", "mentioned"],
+)
+def test_what_may_be_another_thing_each_time_is_no_topic(
+    memory: Hindsight, texts: tuple[str, ...]
+) -> None:
+    for day, text in enumerate(texts):
+        say(memory, text, day)
+    assert drawn(memory) == []
+
+
+def test_a_clipped_because_is_no_part_of_the_place(memory: Hindsight) -> None:
+    say(memory, "I'm in choir cause I want to sing.", 0)
+    say(memory, "I'm fine, I was fired from my job cause I overslept.", 9)
+    assert drawn(memory) == []
+
+
+def test_who_stopped_going_does_not_say_where_to(memory: Hindsight) -> None:
+    say(memory, "I'm going to go to a concert with Tom tonight.", 0)
+    say(memory, "I stopped going after I started my training.", 9)
+    assert drawn(memory) == []

@@ -135,6 +135,19 @@ def test_a_topic_is_a_definite_noun_phrase_or_the_name_of_a_thing() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "The price of bread rose again.",
+        "The lamp that Tom sent is fine.",
+        "My own harbour is calmer in winter.",
+    ],
+)
+def test_what_further_words_choose_from_several_is_no_topic(text: str) -> None:
+    (each,) = statements(text, ("Harbour",), "Ana")
+    assert not {Grade.NOUN, Grade.NAME} & {topic.grade for topic in each.topics.values()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "Open questions on the seat map",
         "Olivier Bernard Southampton .",
         "Response time of the seat map 320 ms.",

@@ -39,6 +39,7 @@ _REASONS = frozenset({"since", "because", "due", "after", "before", "during", "d
 _NOTHING = frozenset({"nothing", "none", "nobody", "no"})
 _DATES = ("date", "time")
 _LIGHT = frozenset({"use", "be", "do", "have", "go", "get"})
+_LIGHT_TERMS = frozenset(lexemes(" ".join(_LIGHT)))
 _OLD = ("new ", "former ", "current ", "old ", "previous ", "present ")
 
 
@@ -178,7 +179,7 @@ def _core(ending: Ending, state_claim: StateClaim) -> Iterator[Value]:
 def _is_same(ending: Ending, value: Value, state_claim: StateClaim) -> bool:
     """Return True if the ended phrase is the value: "goats" for "three goats"."""
     ended, known = ending.ended.terms, value.terms
-    if not ended or not known:
+    if not known or ended <= _LIGHT_TERMS:  # "stopped going" does not say where to
         return False
     subject = frozenset[str]().union(*state_claim.called)
     further = ended - known - subject - _GENERAL
