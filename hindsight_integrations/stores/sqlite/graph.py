@@ -1,5 +1,7 @@
 """`GraphStore` on SQLite: banks, writing, the outbox and checks; reading and searching below it."""
 
+# ruff: noqa: D102 (the methods are described in `GraphStore`)
+
 from __future__ import annotations
 
 import sqlite3
@@ -71,7 +73,6 @@ class SqliteGraph(SqliteSearcher):
     def create_bank(
         self, bank: Bank, embedder: EmbedderIdentity, *, importing: str | None = None
     ) -> StoredBank:
-        """See `GraphStore`."""
         with self._connections.write() as cursor:
             _check_free(cursor, bank.id)
             row = cursor.execute(
@@ -82,7 +83,6 @@ class SqliteGraph(SqliteSearcher):
             return stored_bank(row)
 
     def get_bank(self, bank_id: str) -> StoredBank | None:
-        """See `GraphStore`."""
         with self._connections.read() as cursor:
             row = cursor.execute(
                 f"SELECT {STORED_BANK_COLUMNS} FROM banks "
@@ -99,7 +99,6 @@ class SqliteGraph(SqliteSearcher):
         leaving: bool = False,
         expired_by: datetime | None = None,
     ) -> list[StoredBank]:
-        """See `GraphStore`."""
         which, params = "", [int(importing)]
         if pending_consolidation:
             which += f" AND no IN (SELECT unit >> {SEQUENCE_BITS} FROM waiting)"
@@ -124,7 +123,6 @@ class SqliteGraph(SqliteSearcher):
         embedder: EmbedderIdentity | None = None,
         leaving: bool = False,
     ) -> StoredBank:
-        """See `GraphStore`."""
         with self._writing(bank_id) as tx:
             if callable(bank):
                 bank = bank(_stored(tx).bank)
@@ -143,13 +141,11 @@ class SqliteGraph(SqliteSearcher):
             return _stored(tx)
 
     def delete_bank(self, bank_id: str) -> None:
-        """See `GraphStore`."""
         with self._writing(bank_id) as tx:
             tx.execute("UPDATE banks SET deleted = 1 WHERE no = ?", (tx.no,))
             vectors.drop(tx)
 
     def purge_deleted(self, limit: int = 5000) -> int:
-        """See `GraphStore`."""
         removed = 0
         with self._connections.write() as cursor:
             banks = cursor.execute("SELECT no FROM banks WHERE deleted = 1 ORDER BY no").fetchall()
@@ -172,7 +168,6 @@ class SqliteGraph(SqliteSearcher):
         return removed
 
     def bank_stats(self, bank_id: str) -> BankStats:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             within = "BETWEEN ? AND ?"
             by_type = dict(
@@ -219,7 +214,6 @@ class SqliteGraph(SqliteSearcher):
     # Writing, and the outbox
 
     def apply(self, changes: ChangeSet) -> tuple[str, ...]:
-        """See `GraphStore`."""
         with decoding_errors(changes.bank_id), self._connections.write() as cursor:
             forgets = writing.forgets(cursor, changes)
             gone = writing.apply(cursor, changes)
@@ -230,12 +224,10 @@ class SqliteGraph(SqliteSearcher):
         return gone
 
     def pending_vectors(self, limit: int, bank_key: str | None = None) -> list[PendingVector]:
-        """See `GraphStore`."""
         with self._connections.read() as cursor:
             return vectors.pending(cursor, limit, bank_key)
 
     def acknowledge(self, tickets: Iterable[int]) -> set[int]:
-        """See `GraphStore`."""
         with self._connections.write() as cursor:
             removed = cursor.execute(
                 f"DELETE FROM outbox WHERE ticket {IN_KEYS} RETURNING ticket", (key_list(tickets),)
@@ -243,14 +235,12 @@ class SqliteGraph(SqliteSearcher):
             return {ticket for (ticket,) in removed}
 
     def claim_outbox(self, holder: str, seconds: float) -> bool:
-        """See `GraphStore`."""
         with self._connections.write() as cursor:
             return vectors.claim(cursor, holder, seconds)
 
     # The store itself
 
     def note_index(self, change: Callable[[str, float], str]) -> None:
-        """See `GraphStore`."""
         with self._connections.write() as cursor:
             (note,) = cursor.execute("SELECT index_note FROM store").fetchone()
             changed = change(note, time.time())
@@ -258,7 +248,6 @@ class SqliteGraph(SqliteSearcher):
                 cursor.execute("UPDATE store SET index_note = ?", (changed,))
 
     def identity(self) -> str:
-        """See `GraphStore`."""
         with self._connections.read() as cursor:
             (identity,) = cursor.execute("SELECT identity FROM store").fetchone()
             return str(identity)

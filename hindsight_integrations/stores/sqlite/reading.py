@@ -1,5 +1,7 @@
 """Reading by key, by filter, page by page."""
 
+# ruff: noqa: D102 (the methods are described in `GraphStore`)
+
 from __future__ import annotations
 
 from collections import defaultdict
@@ -95,7 +97,7 @@ _PLACES = f"""
     WHERE m.key BETWEEN ? AND ? AND m.invalidated_at IS NULL ORDER BY m.key LIMIT ?"""
 
 
-class SqliteReader:
+class SqliteReader(base.GraphStore):
     """The reading methods of `GraphStore`; `SqliteGraph` adds those that search and write."""
 
     def __init__(self, path: Path | None, *, durable: bool = False) -> None:
@@ -111,7 +113,6 @@ class SqliteReader:
             return reader(tx, list(dict.fromkeys(keys)))
 
     def scan(self, bank_id: str, kind: Kind[T]) -> Iterator[T]:
-        """See `GraphStore`."""
         page_of = reader_of(_SCANNERS, kind)
         with self._reading(bank_id) as tx:
             return self._pages(page_of, tx)
@@ -119,7 +120,6 @@ class SqliteReader:
     def list_memories(
         self, bank_id: str, filter: MemoryFilter, *, limit: int, cursor: str | None = None
     ) -> Page[Memory]:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             low, _ = tx.bounds
             counted = select("count(*)", tx, filter)
@@ -140,18 +140,15 @@ class SqliteReader:
         return Page(items, total, memory_cursor(shown[-1] - low) if more else None)
 
     def filter_ids(self, bank_id: str, ids: Sequence[str], filter: MemoryFilter) -> set[str]:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             return set(passing_ids(tx, ids, filter).values())
 
     def find_ids(self, bank_id: str, filter: MemoryFilter, limit: int) -> list[str] | None:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             found = matching_keys(tx, filter, limit)
             return None if found is None else list(found.values())
 
     def places(self, bank_id: str, after: int, limit: int) -> list[Place]:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             low, high = tx.bounds
             rows = tx.execute(_PLACES, (low + after + 1, high, max(limit, 0))).fetchall()
@@ -161,7 +158,6 @@ class SqliteReader:
         ]
 
     def pending_consolidation(self, bank_id: str, limit: int) -> list[str]:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             rows = tx.execute(
                 "SELECT m.id FROM waiting w CROSS JOIN memories m ON m.key = w.unit "
