@@ -5,12 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
-from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
     Chunk,
     Document,
     Link,
-    MentalModel,
     Source,
     is_conclusion,
     utc_now,
@@ -77,14 +75,7 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
 def _write(
     tx: BankTransaction, changes: ChangeSet, removed_ids: Sequence[str], affected: set[int]
 ) -> None:
-    """Write what a change set holds besides removals.
-
-    Args:
-        tx: the transaction.
-        changes: the change set.
-        removed_ids: ids of the memories that were removed.
-        affected: entities to recount.
-    """
+    """Write what a change set holds besides removals, and recount the `affected` entities."""
     entities = SqliteEntities(tx)
     entity_keys = entities.resolve(changes)
     _store_documents(tx, changes.documents)
@@ -96,12 +87,13 @@ def _write(
     affected |= _replace(tx, changes.replaced, entity_keys)
     _append_sources(tx, changes.sources)
     _store_links(tx, changes.links)
-    _store_history(tx, changes.history)
-    _store_mental_models(tx, changes.mental_models)
+    _insert(tx, "history", CHANGE_COLUMNS, [*map(change_row, changes.history)])
+    models = [*map(mental_model_row, changes.mental_models)]
+    _insert(tx, "mental_models", MENTAL_MODEL_COLUMNS, models, overwrite=True)
     if changes.checkpoint is not None:
         _store_checkpoint(tx, changes.checkpoint)
-    _store_audit(tx, audit_of(changes, removed_ids))
-    _unmark(tx, tx.memory_keys(changes.mark_consolidated).values())
+    _insert(tx, "audit", AUDIT_COLUMNS, [*map(audit_row, audit_of(changes, removed_ids))])
+    tx.delete_of(tx.memory_keys(changes.mark_consolidated).values(), "waiting")
     _mark(tx, tx.memory_keys(changes.mark_pending).values())
     vectors.stage(tx, changes.staged)
     if changes.requeue:
@@ -359,10 +351,6 @@ def _mark(tx: BankTransaction, keys: Iterable[int]) -> None:
     )
 
 
-def _unmark(tx: BankTransaction, keys: Iterable[int]) -> None:
-    tx.delete_of(keys, "waiting")
-
-
 # Sources
 
 
@@ -385,10 +373,7 @@ def _add_sources(
 ) -> None:
     """Append live sources to memories; one that a memory has already is not stored again.
 
-    Args:
-        tx: the transaction.
-        sources: what each memory gains.
-        evidence: id to key of the memories that these name.
+    `evidence` gives the key of each memory that they name.
     """
     had: dict[int, list[tuple[SqlValue, ...]]] = {key: [] for key in sources}
     for key, *row in tx.execute(
@@ -484,48 +469,40 @@ def _count_lexemes(tx: BankTransaction, memories: Sequence[Sequence[str]], sign:
     )
 
 
-# Documents, links, history, audit, mental models, checkpoints
+# Documents, chunks, links, checkpoints, and rows of any table
 
 
-def _store_audit(tx: BankTransaction, entries: Sequence[AuditEntry]) -> None:
-    tx.executemany(
-        insert_sql("audit", f"key, bank, {AUDIT_COLUMNS}"),
-        [
-            (key, tx.no, *audit_row(entry))
-            for key, entry in zip(tx.new_keys(len(entries)), entries, strict=True)
-        ],
-    )
+def _insert(
+    tx: BankTransaction,
+    table: str,
+    columns: str,
+    rows: Sequence[tuple[SqlValue, ...]],
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Insert rows under new keys; `overwrite` those whose id the bank has, which keep theirs."""
+    columns = f"key, bank, {columns}"
+    sql = upsert_sql(table, columns, "bank, id") if overwrite else insert_sql(table, columns)
+    keys = tx.new_keys(len(rows))
+    tx.executemany(sql, [(key, tx.no, *row) for key, row in zip(keys, rows, strict=True)])
 
 
 def _store_documents(tx: BankTransaction, documents: Sequence[Document]) -> None:
-    columns = "key, bank, id, is_record, is_conversation, fingerprint, created_at, updated_at"
-    tx.executemany(
-        upsert_sql("documents", columns, "bank, id"),
-        [
-            (
-                key,
-                tx.no,
-                d.id,
-                d.is_record,
-                d.is_conversation,
-                d.fingerprint,
-                micros(d.created_at),
-                micros(d.updated_at),
-            )
-            for key, d in zip(tx.new_keys(len(documents)), documents, strict=True)
-        ],
-    )
+    columns = "id, is_record, is_conversation, fingerprint, created_at, updated_at"
+    rows = [
+        (
+            *(d.id, d.is_record, d.is_conversation, d.fingerprint),
+            *(micros(d.created_at), micros(d.updated_at)),
+        )
+        for d in documents
+    ]
+    _insert(tx, "documents", columns, rows, overwrite=True)
 
 
 def _store_chunks(tx: BankTransaction, chunks: Sequence[Chunk]) -> None:
-    columns = "key, bank, id, document_id, position, fingerprint, text"
-    tx.executemany(
-        upsert_sql("chunks", columns, "bank, id"),
-        [
-            (key, tx.no, c.id, c.document_id, c.position, c.fingerprint, c.text)
-            for key, c in zip(tx.new_keys(len(chunks)), chunks, strict=True)
-        ],
-    )
+    columns = "id, document_id, position, fingerprint, text"
+    rows = [(c.id, c.document_id, c.position, c.fingerprint, c.text) for c in chunks]
+    _insert(tx, "chunks", columns, rows, overwrite=True)
 
 
 def _store_links(tx: BankTransaction, links: Sequence[Link]) -> None:
@@ -541,26 +518,6 @@ def _store_links(tx: BankTransaction, links: Sequence[Link]) -> None:
     )
 
 
-def _store_history(tx: BankTransaction, history: Sequence[Change]) -> None:
-    tx.executemany(
-        insert_sql("history", f"key, bank, {CHANGE_COLUMNS}"),
-        [
-            (key, tx.no, *change_row(change))
-            for key, change in zip(tx.new_keys(len(history)), history, strict=True)
-        ],
-    )
-
-
-def _store_mental_models(tx: BankTransaction, models: Sequence[MentalModel]) -> None:
-    tx.executemany(
-        upsert_sql("mental_models", f"key, bank, {MENTAL_MODEL_COLUMNS}", "bank, id"),
-        [
-            (key, tx.no, *mental_model_row(model))
-            for key, model in zip(tx.new_keys(len(models)), models, strict=True)
-        ],
-    )
-
-
 def _store_checkpoint(tx: BankTransaction, checkpoint: QueueCheckpoint) -> None:
     """Store a checkpoint; one that expires removes those of the bank that have expired."""
     if checkpoint.expires_at is not None:
@@ -568,6 +525,8 @@ def _store_checkpoint(tx: BankTransaction, checkpoint: QueueCheckpoint) -> None:
         tx.execute(expired, (tx.no, micros(utc_now())))
     tx.execute(
         upsert_sql("marks", "bank, queue, number, digest, expires_at", "bank, queue"),
-        (tx.no, checkpoint.queue, checkpoint.number, checkpoint.digest,
-         micros_or_none(checkpoint.expires_at)),
-    )  # fmt: skip
+        (
+            *(tx.no, checkpoint.queue, checkpoint.number, checkpoint.digest),
+            micros_or_none(checkpoint.expires_at),
+        ),
+    )
