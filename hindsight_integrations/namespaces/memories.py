@@ -13,14 +13,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import GuardError, InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.history import Change
-from hindsight_integrations.models import (
-    Memory,
-    MemoryType,
-    Page,
-    TimeSpan,
-    is_conclusion,
-    utc_now,
-)
+from hindsight_integrations.models import Memory, MemoryType, Page, TimeSpan, is_conclusion, utc_now
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.namespaces.correction import Correction
 from hindsight_integrations.namespaces.expiry import renewed

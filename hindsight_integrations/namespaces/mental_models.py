@@ -24,12 +24,7 @@ from hindsight_integrations.reflect.mental_models import (
 from hindsight_integrations.reflect.search import staleness
 from hindsight_integrations.results import Staleness
 from hindsight_integrations.runtime import Runtime
-from hindsight_integrations.stores.base import (
-    MENTAL_MODEL,
-    MODEL_HISTORY,
-    ChangeSet,
-    StoredBank,
-)
+from hindsight_integrations.stores.base import MENTAL_MODEL, MODEL_HISTORY, ChangeSet, StoredBank
 from hindsight_integrations.stores.reads import read_one
 
 MAX_TEXT = 20_000

@@ -514,8 +514,7 @@ def extract_facts(
     encoded = iter(deps.encoder.encode(list(chain.from_iterable(texts))))
     return {
         key: ChunkFacts(
-            tuple(map(_encoded, chunk_facts.facts, indexed, encoded)),
-            chunk_facts.rejected,
+            tuple(map(_encoded, chunk_facts.facts, indexed, encoded)), chunk_facts.rejected
         )
         for key, chunk_facts, indexed in zip(pending, extracted, texts, strict=True)
     }

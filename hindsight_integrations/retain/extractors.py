@@ -16,11 +16,7 @@ from functools import cache
 from typing import Any, NamedTuple, TypeVar, cast
 
 from hindsight_integrations import validation
-from hindsight_integrations.errors import (
-    ExtractionError,
-    HindsightError,
-    InvalidInputError,
-)
+from hindsight_integrations.errors import ExtractionError, HindsightError, InvalidInputError
 from hindsight_integrations.models import Entity, TurnKind
 from hindsight_integrations.nlp.embeddings import checked
 from hindsight_integrations.nlp.llm import StructuredModel

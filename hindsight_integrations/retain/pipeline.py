@@ -29,14 +29,7 @@ from hindsight_integrations.errors import (
     StoreCorruptError,
     StoreError,
 )
-from hindsight_integrations.models import (
-    Document,
-    Link,
-    Memory,
-    MemoryType,
-    TimeSpan,
-    utc_now,
-)
+from hindsight_integrations.models import Document, Link, Memory, MemoryType, TimeSpan, utc_now
 from hindsight_integrations.normalization import new_id, text_fingerprint
 from hindsight_integrations.results import Failed, RetainResult, Skipped, SkipReason
 from hindsight_integrations.retain import caller_ids, deduplication
@@ -569,10 +562,7 @@ def retain_many(
 
 
 def _batches(
-    items: Iterable[object],
-    deps: RetainDependencies,
-    bank: StoredBank,
-    failed: list[Failed],
+    items: Iterable[object], deps: RetainDependencies, bank: StoredBank, failed: list[Failed]
 ) -> Iterator[list[tuple[int, Submission]]]:
     """Yield batches of items with their indexes, in which no two items are of the same document."""
     batch: list[tuple[int, Submission]] = []

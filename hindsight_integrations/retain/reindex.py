@@ -47,9 +47,7 @@ from hindsight_integrations.stores.base import (
     StoredBank,
     UnstagedError,
 )
-from hindsight_integrations.stores.integrity import (
-    unreadable_error,
-)
+from hindsight_integrations.stores.integrity import unreadable_error
 from hindsight_integrations.stores.reads import SCAN_PAGE, every_memory
 from hindsight_integrations.timespan import where_said
 

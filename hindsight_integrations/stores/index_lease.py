@@ -17,11 +17,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from hindsight_integrations.errors import (
-    HindsightError,
-    InvalidInputError,
-    StoreUnavailableError,
-)
+from hindsight_integrations.errors import HindsightError, InvalidInputError, StoreUnavailableError
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
 
 log = logging.getLogger("hindsight_integrations")

@@ -20,11 +20,7 @@ from itertools import islice
 
 import numpy as np
 
-from hindsight_integrations.errors import (
-    BankNotFoundError,
-    StoreError,
-    StoreUnavailableError,
-)
+from hindsight_integrations.errors import BankNotFoundError, StoreError, StoreUnavailableError
 from hindsight_integrations.stores.base import (
     MEMORY_ID,
     NO_LIMIT,
@@ -339,10 +335,7 @@ def requeue_all(graph: GraphStore, bank_id: str) -> int:
 
 
 def _requeue(
-    graph: GraphStore,
-    bank_id: str,
-    ids: Iterable[str],
-    proceed: Callable[[], bool] = lambda: True,
+    graph: GraphStore, bank_id: str, ids: Iterable[str], proceed: Callable[[], bool] = lambda: True
 ) -> int:
     """Queue vectors in pages: a server may refuse a transaction of all of a big bank."""
     waiting, queued = iter(ids), 0
@@ -389,12 +382,7 @@ def _compare_bank(
 
 
 def _divergences(
-    key: str,
-    bank_id: str,
-    *,
-    missing: Sequence[str],
-    orphan: Sequence[str],
-    unfound: Sequence[str],
+    key: str, bank_id: str, *, missing: Sequence[str], orphan: Sequence[str], unfound: Sequence[str]
 ) -> list[Divergence]:
     kinds = (
         (DivergenceKind.MISSING, missing),

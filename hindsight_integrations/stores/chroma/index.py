@@ -30,11 +30,7 @@ from hindsight_integrations.stores.chroma.files import (
 )
 from hindsight_integrations.stores.chroma.served_spaces import ServedSpaces
 from hindsight_integrations.stores.chroma.spaces import Spaces
-from hindsight_integrations.stores.index_lease import (
-    IndexIdentity,
-    of_another_graph,
-    on_this_host,
-)
+from hindsight_integrations.stores.index_lease import IndexIdentity, of_another_graph, on_this_host
 
 GRAPH = "graph"
 """Metadata field of the collection that gives an index its id: the graph that it belongs to."""
@@ -113,12 +109,7 @@ class ChromaVectors(VectorIndex):
                 tenant or database.
         """
         client = ChromaClient.remote(
-            url,
-            token=token,
-            verify=verify,
-            namespace=namespace,
-            tenant=tenant,
-            database=database,
+            url, token=token, verify=verify, namespace=namespace, tenant=tenant, database=database
         )
         return cls(client, ServedSpaces(client))
 

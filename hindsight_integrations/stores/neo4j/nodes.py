@@ -38,12 +38,7 @@ from hindsight_integrations.stores.integrity import (
     checked_trait,
     decoded_fields,
 )
-from hindsight_integrations.stores.neo4j.connection import (
-    WRITE_BATCH,
-    Execute,
-    Row,
-    Transaction,
-)
+from hindsight_integrations.stores.neo4j.connection import WRITE_BATCH, Execute, Row, Transaction
 from hindsight_integrations.stores.refusals import no_bank
 from hindsight_integrations.timespan import as_utc, at_offset, utc_offset, with_offset
 

@@ -540,10 +540,7 @@ def _write_sources(
     moved = [row[0] for row in rows if sources_of(row[2])[:1] != tuple(stated[row[0]][:1])]
     relating.unchain(tx, moved)
     changed = [
-        (
-            key,
-            source_properties(seq, stated[key]) | {"facets": with_sources(facets, stated[key])},
-        )
+        (key, source_properties(seq, stated[key]) | {"facets": with_sources(facets, stated[key])})
         for key, seq, _, facets in rows
     ]
     tx.run_each("UNWIND $rows AS row MATCH (m:Memory {key: row[0]}) SET m += row[1]", changed)

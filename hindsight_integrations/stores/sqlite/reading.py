@@ -507,8 +507,7 @@ def entities_of(tx: BankTransaction, keys: Iterable[int]) -> dict[int, Entity]:
             last_seen=timestamp_or_none(last),
         )
         for key, id, kind, count, first, last in tx.execute(
-            f"SELECT {_ENTITY_COLUMNS} FROM entities WHERE key {IN_KEYS}",
-            chosen,
+            f"SELECT {_ENTITY_COLUMNS} FROM entities WHERE key {IN_KEYS}", chosen
         )
     }
 

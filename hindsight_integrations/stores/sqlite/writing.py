@@ -5,14 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
-from hindsight_integrations.models import (
-    Chunk,
-    Document,
-    Link,
-    Source,
-    is_conclusion,
-    utc_now,
-)
+from hindsight_integrations.models import Chunk, Document, Link, Source, is_conclusion, utc_now
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import ChangeSet, MemoryRecord, QueueCheckpoint
 from hindsight_integrations.stores.entities import mentioned_keys, names_of
@@ -152,9 +145,7 @@ def _check_records(tx: BankTransaction, documents: Sequence[Document]) -> None:
 
 
 def _add(
-    tx: BankTransaction,
-    records: Sequence[MemoryRecord],
-    entity_keys: Mapping[str, int],
+    tx: BankTransaction, records: Sequence[MemoryRecord], entity_keys: Mapping[str, int]
 ) -> None:
     if not records:
         return
@@ -170,9 +161,7 @@ def _add(
 
 
 def _replace(
-    tx: BankTransaction,
-    records: Sequence[MemoryRecord],
-    entity_keys: Mapping[str, int],
+    tx: BankTransaction, records: Sequence[MemoryRecord], entity_keys: Mapping[str, int]
 ) -> set[int]:
     """Replace memories, and mark them and the conclusions on them; return affected entities."""
     if not records:
@@ -191,9 +180,7 @@ def _replace(
 
 
 def _insert_related(
-    tx: BankTransaction,
-    keyed: Mapping[int, MemoryRecord],
-    entity_keys: Mapping[str, int],
+    tx: BankTransaction, keyed: Mapping[int, MemoryRecord], entity_keys: Mapping[str, int]
 ) -> None:
     """Store all that belongs to memories besides their own rows."""
     memories = {key: record.memory for key, record in keyed.items()}

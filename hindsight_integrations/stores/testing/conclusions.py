@@ -22,12 +22,7 @@ from hindsight_integrations.models import (
     utc_now,
 )
 from hindsight_integrations.stores import base
-from hindsight_integrations.stores.base import (
-    ChangeSet,
-    GraphStore,
-    MemoryRecord,
-    QueueCheckpoint,
-)
+from hindsight_integrations.stores.base import ChangeSet, GraphStore, MemoryRecord, QueueCheckpoint
 from hindsight_integrations.stores.testing.samples import (
     EMBEDDER,
     NOW,

@@ -208,12 +208,7 @@ class WritingContract:
                 )
             ):
                 graph.apply(
-                    ChangeSet(
-                        "b",
-                        remove_memories=("spare",),
-                        documents=(document("d"),),
-                        **wrong,
-                    )
+                    ChangeSet("b", remove_memories=("spare",), documents=(document("d"),), **wrong)
                 )
             assert list(graph.read("b", base.MEMORY, ["old", "spare", "new"])) == ["old", "spare"]
             assert graph.read("b", base.DOCUMENT, ["d"]).get("d") is None
