@@ -104,16 +104,8 @@ def plan_storage(
 ) -> StoragePlan:
     """Decide for each statement if it is new, repeats a memory, or replaces one by its id.
 
-    Args:
-        records: the statements.
-        has_caller_id: True for each whose id was given by the caller.
-        nearest: for each, the most similar stored memories with their cosine.
-        ids_by_fingerprint: ids of stored memories by fingerprint (`DUPLICATES`).
-        graph: store of the memories.
-        bank_id: their bank.
-        removed_ids: ids of memories that the same change removes.
-        threshold: cosine from which two statements may be the same.
-        expiry: times to live in the bank.
+    `has_caller_id` is True for each whose id was given by the caller; see `deduplicate` for the
+    others.
     """
     rows = [row for row, is_callers in enumerate(has_caller_id) if not is_callers]
     deduplicated = deduplication.deduplicate(

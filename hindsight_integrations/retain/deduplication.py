@@ -115,14 +115,9 @@ def deduplicate(
 ) -> Deduplicated:
     """Separate new statements from repetitions of stored memories or of each other.
 
-    Args:
-        records: the statements.
-        nearest: for each, the most similar stored memories with their cosine.
-        ids_by_fingerprint: ids of stored memories by fingerprint (`DUPLICATES`).
-        graph: store of the memories.
-        bank_id: their bank.
-        removed_ids: ids of memories that the same change removes.
-        threshold: cosine from which two statements may be the same.
+    `nearest` has for each the most similar stored memories with their cosine; from `threshold` on,
+    two may be the same. `ids_by_fingerprint` has the stored ones of equal texts (`DUPLICATES`).
+    Memories that the same change removes, `removed_ids`, cannot be repeated.
     """
     candidates_by_record = [
         {memory_id: cosine for memory_id, cosine in similar if cosine >= threshold}

@@ -84,11 +84,7 @@ def plan_replacement(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> Ch
 
     A stored chunk is kept if a submitted one has its fingerprint and the order allows it. New
     chunks get positions between those of their kept neighbours; where no gap is left, the chunks
-    after them are replaced as well.
-
-    Args:
-        stored: the document's chunks, by position.
-        fingerprints: fingerprints of the submitted chunks, in order.
+    after them are replaced as well. `stored` is in the order of positions.
     """
     matched = _match_stored(stored, fingerprints)
     added: list[tuple[int, int]] = []

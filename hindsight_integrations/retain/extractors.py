@@ -190,12 +190,7 @@ def extract_all(
 ) -> list[ExtractedFacts]:
     """Return the facts of each passage, each fact checked.
 
-    Args:
-        extractor: draws the facts.
-        passages: what it is given.
-        known: entities of the bank; see `Extractor.extract`.
-        dimension: length of the vector that a fact may carry.
-        max_chars: longest text of a fact.
+    A fact has a text of at most `max_chars`, and may carry a vector of this dimension.
 
     Raises:
         ExtractionError: the extractor raised, or its answer has no list of facts for a passage.

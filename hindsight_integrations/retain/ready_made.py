@@ -81,12 +81,7 @@ def made_records(
 ) -> list[MadeRecord]:
     """Return the records of memories, each with the vector given or a new one.
 
-    Args:
-        deps: what a retain works with.
-        bank: the bank.
-        memories: the memories.
-        vectors: a vector or None for each.
-        dated: False if their dates are not to be searched by.
+    `dated` is False if their dates are not to be searched by.
 
     Raises:
         InvalidInputError: a field cannot be used.
@@ -119,10 +114,6 @@ def made_records(
 
 def checked_memory(memory: object, max_chars: int) -> Memory:
     """Return a caller's memory with all fields checked.
-
-    Args:
-        memory: the memory.
-        max_chars: most characters of its text.
 
     Raises:
         InvalidInputError: it is no `Memory`, or a field cannot be used.

@@ -81,15 +81,8 @@ def correct(
 
     If the text, the speaker or the time of saying differs, its times, entities, terms and vectors
     are computed again. Of an unchanged text, times and entities that did not come from it stay.
-
-    Args:
-        deps: what a retain works with.
-        bank_id: the bank.
-        record: the record to correct.
-        memory: the corrected memory.
-        occurred: the times it happened, in place of those computed.
-        entities: names of the entities it mentions, in place of those computed.
-        zone: the time zone in which it was said; by default that of the days it names.
+    The times and names of entities given take the place of those computed; `zone` is that in which
+    it was said, by default that of the days it names.
     """
     corrected = CorrectedRecord(replace(record, memory=memory))
     old = record.memory
@@ -167,12 +160,8 @@ def _reindexed_replies(
 ) -> Iterator[CorrectedRecord]:
     """Yield the replies of a document that were indexed with questions, without them.
 
-    Args:
-        deps: what a retain works with.
-        bank_id: the bank.
-        document_id: the document.
-        asked: text of a chunk to the question in it.
-        leaving: ids of the memories about to be forgotten.
+    `asked` gives for the text of a chunk the question in it, `leaving` the ids of the memories
+    about to be forgotten.
     """
     filter = MemoryFilter(now=None, document_id=document_id, include_invalid=True)
     held = [m for m in every_memory(deps.graph, bank_id, filter) if m.id not in leaving]

@@ -209,12 +209,7 @@ def turn_digest(turn: Turn, shared: SharedFields) -> str:
 
 
 def text_submission(item: Item, max_chars: int, zone: tzinfo = UTC) -> Submission:
-    """Return the submission of a text.
-
-    Args:
-        item: the text.
-        max_chars: the longest text.
-        zone: that of times that carry none; see `Settings.timezone`.
+    """Return the submission of a text; times that carry no zone are in `zone`.
 
     Raises:
         InvalidInputError: an argument cannot be used.
@@ -302,12 +297,8 @@ def conversation_submission(
 ) -> Submission:
     """Return the submission of a conversation, given as `Message`s or mappings like them.
 
-    Args:
-        messages: the conversation.
-        session: the caller's id of it.
-        shared: the fields that all messages share.
-        max_chars: the longest text.
-        zone: that of times that carry none; see `Settings.timezone`.
+    `session` is the caller's id of it, `shared` has the fields that all messages share, and times
+    that carry no zone are in `zone`.
 
     Raises:
         InvalidInputError: a message cannot be used.

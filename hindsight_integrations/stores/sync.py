@@ -153,12 +153,8 @@ def flush(
     Of several operations on one memory the last one counts; dropping a space makes earlier work
     for it needless. An index that refuses the work of one bank is still given that of others.
 
-    Args:
-        graph: the store with the queue.
-        index: the index to bring up to date.
-        bank_key: the bank whose work is done; None for all.
-        batch: entries read from the queue at a time.
-        proceed: asked before each further reading; if it returns False, the rest stays queued.
+    The queue is read in batches, of one bank if `bank_key` names it. `proceed` is asked before each
+    further batch; if it returns False, the rest stays queued.
 
     Raises:
         StoreError: some work could not be done and stays queued; the rest is acknowledged.
@@ -197,12 +193,7 @@ def _requeue_undone(
 ) -> bool:
     """Queue again what this process wrote after another had done later work; True if there is any.
 
-    Args:
-        graph: the store with the queue.
-        index: the index that was written.
-        key: the bank's.
-        work: what was written.
-        overtaken: tickets of it that were no longer queued when it was done.
+    The tickets of `overtaken` were no longer queued when the work was done.
     """
     written = [id for ticket in overtaken if (id := work.tickets[ticket])]
     bank_id = next((bank.bank.id for bank in vector_owners(graph) if bank.key == key), None)
@@ -236,12 +227,8 @@ def compare(graph: GraphStore, index: VectorIndex, *, lookups: int = LOOKUPS) ->
     """Return how the index differs from the graph; work that is queued is no difference.
 
     Others may write meanwhile. The graph is written before the index, so the index is read first:
-    what it holds then was in the graph before. All that seems to differ is looked at again.
-
-    Args:
-        graph: the source of truth.
-        index: the index derived from it.
-        lookups: vectors to look up in the index, shared out among the banks; 0 for ids only.
+    what it holds then was in the graph before. All that seems to differ is looked at again. The
+    vectors to look up are shared out among the banks; with no `lookups`, ids only are compared.
     """
     keys = index.keys()
     banks = vector_owners(graph)
@@ -264,12 +251,8 @@ def examine(
 ) -> list[StoreFault]:
     """Return the faults of the graph and of the index against it, and whether each was repaired.
 
-    Args:
-        graph: the source of truth.
-        index: the index derived from it.
-        repair: False to look only.
-        catch_up: does the work queued for the index, one caller at a time; by default `flush`,
-            for a graph and an index that nobody else uses in this process.
+    `catch_up` does the work queued for the index, one caller at a time; by default it is `flush`,
+    for a graph and an index that nobody else uses in this process.
     """
     faults = graph.check(repair=repair)
     faults += [

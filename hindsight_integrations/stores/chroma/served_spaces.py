@@ -220,10 +220,7 @@ class ServedSpaces(Spaces):
     ) -> None:
         """Move the rows of a space from a shared collection to its own one, and mark the move.
 
-        Args:
-            space: the rows in the shared collection.
-            target: the space's own collection.
-            copied: rows that the target has already.
+        The target has the rows `copied` already.
         """
         is_only_mover = self._move_state(space) is None
         self._write_move_marker(space, moved=False)

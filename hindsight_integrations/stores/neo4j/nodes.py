@@ -135,12 +135,8 @@ class BankTransaction(Transaction):
     ) -> None:
         """Run a statement that unwinds `$rows` and returns nothing; see `write`.
 
-        Args:
-            cypher: the statement.
-            rows: what it unwinds.
-            even_none: send it without rows too. So what is sent together does not depend on what
-                there is to write, and the server has planned it before.
-            params: further parameters.
+        With `even_none` it is sent without rows too: so what is sent together does not depend on
+        what there is to write, and the server has planned it before.
         """
         for start in range(0, len(rows) or even_none, WRITE_BATCH):
             self.write(cypher, rows=rows[start : start + WRITE_BATCH], **params)

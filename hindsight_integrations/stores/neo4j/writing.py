@@ -106,15 +106,10 @@ def _write(
     found: Mapping[str, str],
     owners: Mapping[str, str],
 ) -> None:
-    """Write what a change set holds besides removals.
+    """Write what a change set holds besides removals, and recount the `affected` entities.
 
-    Args:
-        tx: the transaction.
-        changes: the change set.
-        removed_ids: ids of the memories that were removed.
-        affected: entities to recount.
-        found: id to key of those of its entities that are stored.
-        owners: normalised name to the key of the entity that has it.
+    `found` and `owners` give the keys of those of its entities, and of the owners of those of its
+    normalised names, that are stored.
     """
     entities = Neo4jEntities(tx, found, owners)
     entity_keys = entities.resolve(changes)
@@ -471,14 +466,9 @@ def _append_sources(tx: BankTransaction, given: Sequence[tuple[str, Source]]) ->
 def remove_sources(
     tx: BankTransaction, rows: Iterable[Row], lost: Callable[[Source], bool]
 ) -> list[str]:
-    """Remove the sources that are lost from memories.
+    """Remove the sources that are lost from memories, given as `_stated_rows` returns them.
 
     A conclusion that is still supported becomes pending consolidation.
-
-    Args:
-        tx: the transaction.
-        rows: key, number, sources and facets of the memories.
-        lost: tests a source.
 
     Returns:
         The ids of the memories that nothing supports any more, in storing order.

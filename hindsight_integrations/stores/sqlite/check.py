@@ -123,13 +123,9 @@ def check_file(cursor: sqlite3.Cursor) -> list[StoreFault]:
 def check_rows(begin: Begin, *, repair: bool) -> list[StoreFault]:
     """Return the faults found, each with whether it was repaired.
 
-    It takes many short transactions, and others write in between.
-
-    Args:
-        begin: opens a write transaction. It must be one even if nothing is to be repaired: SQLite
-            checks its full-text index by a statement that counts as writing, and computed tables
-            are temporary.
-        repair: False to look only.
+    It takes many short transactions, and others write in between. `begin` opens one that writes,
+    even if nothing is to be repaired: SQLite checks its full-text index by a statement that counts
+    as writing, and computed tables are temporary.
     """
     begin = _with_pauses(begin)
     faults: list[StoreFault] = []
