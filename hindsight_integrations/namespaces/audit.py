@@ -46,7 +46,7 @@ class Audit:
             InvalidInputError: an argument cannot be used.
             BankNotFoundError: there is no such bank.
         """
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         start = validation.timestamp("since", since, self._runtime.settings.zone)
         first = None if start is None else as_datetime(start)
         who = None if actor is None else validation.label("actor", actor)

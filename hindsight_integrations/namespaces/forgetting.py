@@ -48,7 +48,7 @@ def forget(
     dry_run: bool = False,
 ) -> Forgotten:
     """Delete memories, by id, with a document or by filter; see `Hindsight.forget`."""
-    runtime.stored_bank(validation.bank_id(bank_id))
+    runtime.stored_bank(bank_id)
     validation.flag("dry_run", dry_run)
     until = None if after is None else end_of_grace(after)
     if document_id is not None:

@@ -51,7 +51,7 @@ def bank_graph(
     hops = validation.positive("hops", hops)
     if hops > MOST_HOPS:
         raise InvalidInputError(f"hops is {validation.shown(hops)}; give at most {MOST_HOPS}")
-    runtime.bank(validation.bank_id(bank_id))
+    runtime.bank(bank_id)
     middle = None if center is None else find_entity(runtime, bank_id, center)
     filter = _chosen(runtime, bank_id, options)
     mentions = _mentions(runtime, bank_id, filter)
@@ -157,7 +157,7 @@ def bank_timeline(
 ) -> BankTimeline:
     """Return memories of a bank at the times that they name; see `Hindsight.timeline`."""
     limit = validation.page_limit(limit, MOST_EVENTS)
-    runtime.bank(validation.bank_id(bank_id))
+    runtime.bank(bank_id)
     filter = _chosen(runtime, bank_id, options)
     ids = runtime.graph.find_ids(bank_id, filter, NO_LIMIT) or []
     shown = ids

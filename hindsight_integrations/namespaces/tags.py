@@ -43,7 +43,7 @@ class Tags:
             bank_id: which bank.
             include_invalid: count invalidated memories too. Expired ones are never counted.
         """
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         all_of_them = validation.flag("include_invalid", include_invalid)
         filter = MemoryFilter(now=utc_now(), include_invalid=all_of_them)
         memories = every_memory(self._runtime.graph, bank_id, filter)
@@ -118,7 +118,7 @@ class Tags:
             )
             return changes, len(new) + len(models)
 
-        edits, _ = change(self._runtime, validation.bank_id(bank_id), make)
+        edits, _ = change(self._runtime, bank_id, make)
         self._runtime.reflect_later(bank_id)
         return edits
 

@@ -66,7 +66,7 @@ def latest(
         chosen = memories(memory, bank_id, options, document_id)
         return _last_of((m for m in chosen if all(test(m) for test in tests)), limit, offset)
     try:
-        memory.runtime.bank(validation.bank_id(bank_id))
+        memory.runtime.bank(bank_id)
     except BankNotFoundError:
         return [], 0
     filter = selection(memory.runtime, bank_id, options, state="valid")
