@@ -54,7 +54,7 @@ class Opinions:
         runtime = self._runtime
         bank = runtime.bank(bank_id)
         wanted = validation.label("topic", topic).strip()
-        within = None if scope is None else validation.label("scope", scope)
+        within = validation.label_or_none("scope", scope)
         formed = opinions.form(runtime.reflecting, runtime.recalling, bank, wanted, within)
         return tuple(_opinions(runtime, bank_id, formed))
 

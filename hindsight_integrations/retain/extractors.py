@@ -265,7 +265,7 @@ def _checked(given: object, dimension: int, max_chars: int) -> Fact:
             validation.not_negative("a cause", c) for c in _several("causes", fact.causes)
         ),
         kind=None if fact.kind is None else validation.choice("kind", fact.kind, TurnKind),
-        id=None if fact.id is None else validation.label("id", fact.id),
+        id=validation.label_or_none("id", fact.id),
         vector=vector,
         metadata=validation.metadata(fact.metadata),
     )
@@ -304,5 +304,5 @@ def _mention(value: object) -> Mention:
         mention,
         name=validation.label("a mention", mention.name),
         kind=validation.label("its kind", mention.kind),
-        addressed_as=None if other is None else validation.label("addressed_as", other),
+        addressed_as=validation.label_or_none("addressed_as", other),
     )
