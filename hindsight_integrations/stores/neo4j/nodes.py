@@ -435,28 +435,11 @@ def mental_model_of(node: Mapping[str, Any], bank_id: str) -> MentalModel:
 
 def memory_properties(memory: Memory) -> Properties:
     """Return the properties of a memory that follow from it alone, without its sources."""
-    return {
-        "id": memory.id,
-        "text": memory.text,
+    return properties(memory, "bank_id", "entities", "sources") | {
         "type": memory.type.value,
-        "speaker": memory.speaker,
-        "context": memory.context,
-        "tags": list(memory.tags),
         "metadata": metadata_text(memory.metadata),
-        "confidence": memory.confidence,
-        "scope": memory.scope,
         "occurred": list(map(_span_text, memory.occurred)),
-        "mentioned_at": text_of(memory.mentioned_at),
         "utc_offset": utc_offset(memory.mentioned_at),
-        "created_at": text_of(memory.created_at),
-        "updated_at": text_of(memory.updated_at),
-        "expires_at": text_or_none(memory.expires_at),
-        "invalidated_at": text_or_none(memory.invalidated_at),
-        "invalidated_because": memory.invalidated_because,
-        "kind": memory.kind,
-        "reasoning": memory.reasoning,
-        "derived": memory.derived,
-        "pinned": memory.pinned,
     }
 
 

@@ -265,6 +265,7 @@ class _Reader:
         by_node: the rows are keys of nodes; else the keys as they were given.
         params: further parameters.
         of_memory: memories whose value cannot be made are left out.
+        distinct: returns the keys to look up of those given, each once.
     """
 
     cypher: str
@@ -272,10 +273,11 @@ class _Reader:
     by_node: bool = True
     params: Mapping[str, Any] | None = None
     of_memory: bool = False
+    distinct: Callable[[Iterable[str]], Iterable[str]] = dict.fromkeys
 
     def read(self, tx: BankTransaction, keys: Iterable[str]) -> dict[str, Any]:
         """Return the value of each key that has one, in the order asked for."""
-        asked = list(dict.fromkeys(keys))
+        asked = list(self.distinct(keys))
         rows = tx.gather(
             f"UNWIND $rows AS key {self.cypher}",
             tx.all_of(asked) if self.by_node else asked,
@@ -290,12 +292,6 @@ class _Reader:
                     raise
                 log_unreadable(tx.id, id, error)
         return in_order(asked, found)
-
-
-class _NameReader(_Reader):
-    def read(self, tx: BankTransaction, keys: Iterable[str]) -> dict[str, Any]:
-        """Return the entity of each name or alias, by normalised name."""
-        return _Reader.read(self, tx, spellings(keys))
 
 
 def _memory(tx: BankTransaction, node: Mapping[str, Any], mentioned: Sequence[Row]) -> Memory:
@@ -463,10 +459,11 @@ _READERS: Mapping[Kind[Any], _Reader] = {
     base.ENTITY: _Reader(
         f"MATCH (e:Entity {{key: key}}) RETURN collect([e.id, {ENTITY_COLUMNS}])", entity_of
     ),
-    base.ENTITY_NAMED: _NameReader(
+    base.ENTITY_NAMED: _Reader(
         "MATCH (n:Name {key: key})-[:NAMES]->(e:Entity) "
         f"RETURN collect([n.norm, {ENTITY_COLUMNS}])",
         entity_of,
+        distinct=spellings,
     ),
     base.COOCCURRENCES: _Reader(
         "MATCH (e:Entity {key: key}) "

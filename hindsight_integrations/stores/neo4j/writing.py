@@ -169,7 +169,7 @@ def _add(
     rows = [_memory_row(tx, seq, record) for seq, record in numbered]
     tx.run_each(_CREATE, rows)
     _insert_related(tx, live, entity_keys)
-    vectors.store_new(tx, live)
+    vectors.store(tx, live, new=True)
     _mark(tx, (record.memory.id for record in records if not is_conclusion(record.memory)))
 
 
