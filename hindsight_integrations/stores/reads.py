@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ from hindsight_integrations.stores.base import GraphStore, Kind, MemoryFilter
 from hindsight_integrations.validation import MAX_PAGE
 
 D = TypeVar("D")
+K = TypeVar("K")
 T = TypeVar("T")
 
 SCAN_PAGE = 1000
@@ -20,6 +22,14 @@ SCAN_PAGE = 1000
 def in_order(keys: Iterable[str], values: Mapping[str, T]) -> dict[str, T]:
     """Return the values of the keys that have one, in the order of the keys."""
     return {key: values[key] for key in keys if key in values}
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, tuple[T, ...]]:
+    """Return the second values of pairs by the first, both in the order of the pairs."""
+    groups: defaultdict[K, list[T]] = defaultdict(list)
+    for key, value in pairs:
+        groups[key].append(value)
+    return {key: tuple(group) for key, group in groups.items()}
 
 
 def reader_of(readers: Mapping[Kind[Any], T], kind: Kind[Any]) -> T:

@@ -45,7 +45,7 @@ from hindsight_integrations.stores.integrity import (
     log_unreadable,
 )
 from hindsight_integrations.stores.names import spellings
-from hindsight_integrations.stores.reads import SCAN_PAGE, in_order, reader_of
+from hindsight_integrations.stores.reads import SCAN_PAGE, grouped, in_order, reader_of
 from hindsight_integrations.stores.sqlite.connection import Connections
 from hindsight_integrations.stores.sqlite.filters import condition, select
 from hindsight_integrations.stores.sqlite.rows import (
@@ -320,7 +320,7 @@ def _read_duplicates(
         "WHERE bank = ? AND invalidated_at IS NULL AND fingerprint IN (*)"
     )
     rows = tx.select_in(sql, fingerprints)
-    return in_order(fingerprints, _grouped(row[1:] for row in sorted(rows)))
+    return in_order(fingerprints, grouped(row[1:] for row in sorted(rows)))
 
 
 def _rows(tx: BankTransaction, keys: Iterable[int]) -> dict[int, Row]:
@@ -332,7 +332,7 @@ def _rows(tx: BankTransaction, keys: Iterable[int]) -> dict[int, Row]:
 
 
 def _memories(tx: BankTransaction, rows: dict[int, Row]) -> dict[int, Memory]:
-    sources: dict[int, tuple[Row, ...]] = _grouped(
+    sources: dict[int, tuple[Row, ...]] = grouped(
         (row[0], row[1:])
         for row in tx.execute(
             "SELECT s.unit, s.document_id, s.chunk_id, "
@@ -386,13 +386,6 @@ def mentions_of(
     return found
 
 
-def _grouped(pairs: Iterable[tuple[Any, T]]) -> dict[Any, tuple[T, ...]]:
-    groups: defaultdict[Any, list[T]] = defaultdict(list)
-    for key, value in pairs:
-        groups[key].append(value)
-    return {key: tuple(group) for key, group in groups.items()}
-
-
 # Conclusions, history, mental models
 
 
@@ -410,7 +403,7 @@ def conclusions_citing(tx: BankTransaction, ids: Sequence[str]) -> dict[str, tup
     keys = tx.memory_keys(ids)
     pairs = citations(tx, keys.values())
     names = {key: id for id, key in tx.memory_ids((unit for _, unit in pairs)).items()}
-    found = _grouped((key, names[unit]) for key, unit in pairs if unit in names)
+    found = grouped((key, names[unit]) for key, unit in pairs if unit in names)
     return {id: found.get(key, ()) for id, key in keys.items()}
 
 
@@ -431,7 +424,7 @@ def _history_reader(of_model: bool) -> _Reader:
             "WHERE bank = ? AND of_model = ? AND memory_id IN (*)"
         )
         rows = tx.select_in(sql, ids, of_model)
-        return in_order(ids, _grouped((row[1], change_of(row[1:])) for row in sorted(rows)))
+        return in_order(ids, grouped((row[1], change_of(row[1:])) for row in sorted(rows)))
 
     return read
 
@@ -467,7 +460,7 @@ def _read_same_documents(
     tx: BankTransaction, fingerprints: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
     sql = "SELECT fingerprint, id FROM documents WHERE bank = ? AND fingerprint IN (*) ORDER BY id"
-    return in_order(fingerprints, _grouped(tx.select_in(sql, fingerprints)))
+    return in_order(fingerprints, grouped(tx.select_in(sql, fingerprints)))
 
 
 def _read_chunks(tx: BankTransaction, ids: Sequence[str]) -> dict[str, Chunk]:
@@ -479,7 +472,7 @@ def _read_document_chunks(tx: BankTransaction, ids: Sequence[str]) -> dict[str, 
     sql = f"SELECT {_CHUNK_COLUMNS} FROM chunks WHERE bank = ? AND document_id IN (*)"
     chunks = [Chunk(*row) for row in tx.select_in(sql, ids)]
     chunks.sort(key=lambda chunk: (chunk.position, chunk.id))
-    return in_order(ids, _grouped((chunk.document_id, chunk) for chunk in chunks))
+    return in_order(ids, grouped((chunk.document_id, chunk) for chunk in chunks))
 
 
 # Entities
@@ -488,7 +481,7 @@ def _read_document_chunks(tx: BankTransaction, ids: Sequence[str]) -> dict[str, 
 def entities_of(tx: BankTransaction, keys: Iterable[int]) -> dict[int, Entity]:
     """Return the entities of these keys."""
     chosen = (key_list(keys),)
-    names = _grouped(
+    names = grouped(
         tx.execute(
             f"SELECT entity, {text_in('name')} FROM names WHERE entity {IN_KEYS} "
             "ORDER BY entity, ordinal",
