@@ -66,12 +66,10 @@ class FlushReport:
     """True if it ended before the queue was empty."""
 
     def __str__(self) -> str:
-        parts = (
-            f"{self.upserted} vectors written",
-            f"{self.deleted} removed",
-            f"{self.dropped} spaces dropped",
+        return (
+            f"{self.upserted} vectors written, {self.deleted} removed, "
+            f"{self.dropped} spaces dropped"
         )
-        return ", ".join(parts)
 
 
 class DivergenceKind(StrEnum):
@@ -234,9 +232,7 @@ def compare(graph: GraphStore, index: VectorIndex, *, lookups: int = LOOKUPS) ->
     banks = vector_owners(graph)
     if lookups:
         lookups = max(LOOKUPS_A_BANK, lookups // max(1, len(banks)))
-    suspects: list[Divergence] = []
-    for bank in banks:
-        suspects += _compare_bank(graph, index, bank, lookups)
+    suspects = [each for bank in banks for each in _compare_bank(graph, index, bank, lookups)]
     strays = keys - {bank.key for bank in banks}
     suspects += [Divergence(DivergenceKind.STRAY, key) for key in sorted(strays)]
     return _confirmed(suspects, graph, index) if suspects else []
@@ -355,24 +351,16 @@ def _compare_bank(
         unfound = _unfound(index, bank.key, graph.read(bank.bank.id, VECTOR, sample), 1)
     except BankNotFoundError:
         return []
-    return _divergences(
-        bank.key,
-        bank.bank.id,
-        missing=[name for name in stored if name not in held],
-        orphan=sorted(held.difference(stored)),
-        unfound=unfound,
-    )
+    missing = [name for name in stored if name not in held]
+    return _divergences(bank.key, bank.bank.id, missing, sorted(held.difference(stored)), unfound)
 
 
 def _divergences(
-    key: str, bank_id: str, *, missing: Sequence[str], orphan: Sequence[str], unfound: Sequence[str]
+    key: str, bank_id: str, missing: Sequence[str], orphan: Sequence[str], unfound: Sequence[str]
 ) -> list[Divergence]:
-    kinds = (
-        (DivergenceKind.MISSING, missing),
-        (DivergenceKind.ORPHAN, orphan),
-        (DivergenceKind.UNFOUND, unfound),
-    )
-    return [Divergence(kind, key, bank_id, tuple(ids)) for kind, ids in kinds if ids]
+    kinds = (DivergenceKind.MISSING, DivergenceKind.ORPHAN, DivergenceKind.UNFOUND)
+    found = zip(kinds, (missing, orphan, unfound), strict=True)
+    return [Divergence(kind, key, bank_id, tuple(ids)) for kind, ids in found if ids]
 
 
 def _confirmed(
@@ -420,16 +408,14 @@ def _still(
     unsure = graph.read(bank_id, VECTOR, ids_of.get(DivergenceKind.UNFOUND, ()))
     unfound = _unfound(index, key, unsure, WIDE)
     after = graph.read(bank_id, VECTOR, unfound)
+    missing = ids_of.get(DivergenceKind.MISSING, ())
+    orphan = ids_of.get(DivergenceKind.ORPHAN, ())
     return _divergences(
         key,
         bank_id,
-        missing=[
-            id for id in ids_of.get(DivergenceKind.MISSING, ()) if id in stored and id not in held
-        ],
-        orphan=[
-            id for id in ids_of.get(DivergenceKind.ORPHAN, ()) if id in held and id not in stored
-        ],
-        unfound=[id for id in unfound if id in after and np.array_equal(after[id], unsure[id])],
+        [id for id in missing if id in stored and id not in held],
+        [id for id in orphan if id in held and id not in stored],
+        [id for id in unfound if id in after and np.array_equal(after[id], unsure[id])],
     )
 
 
@@ -438,11 +424,8 @@ def _unfound(index: VectorIndex, key: str, vectors: Mapping[str, Vector], limit:
     if not vectors:
         return []
     nearest = index.query_many(key, np.stack(list(vectors.values())), limit)
-    return [
-        memory_id
-        for memory_id, hits in zip(vectors, nearest, strict=True)
-        if not hits or hits[0][1] < FOUND
-    ]
+    found = zip(vectors, nearest, strict=True)
+    return [id for id, hits in found if not hits or hits[0][1] < FOUND]
 
 
 def _repair_all(differences: Iterable[Divergence], graph: GraphStore, index: VectorIndex) -> None:
