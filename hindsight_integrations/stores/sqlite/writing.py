@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
-from hindsight_integrations.models import Chunk, Document, Link, Source, is_conclusion, utc_now
+from hindsight_integrations.models import Document, Link, Source, is_conclusion, utc_now
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import ChangeSet, MemoryRecord, QueueCheckpoint
 from hindsight_integrations.stores.entities import mentioned_keys, names_of
@@ -39,8 +39,6 @@ from hindsight_integrations.stores.sqlite.rows import (
     BankTransaction,
     SqlValue,
     assignments,
-    audit_row,
-    change_row,
     content_row,
     find_bank,
     index_term,
@@ -48,11 +46,14 @@ from hindsight_integrations.stores.sqlite.rows import (
     key_list,
     lexemes_of,
     memory_row,
-    mental_model_row,
+    row_of,
     source_row,
     upsert_sql,
 )
-from hindsight_integrations.stores.times import micros, micros_or_none
+from hindsight_integrations.stores.times import micros
+
+_DOCUMENT_COLUMNS = "id, is_record, is_conversation, fingerprint, created_at, updated_at"
+_CHUNK_COLUMNS = "id, document_id, position, fingerprint, text"
 
 
 def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
@@ -71,8 +72,8 @@ def _write(
     """Write what a change set holds besides removals, and recount the `affected` entities."""
     entities = SqliteEntities(tx)
     entity_keys = entities.resolve(changes)
-    _store_documents(tx, changes.documents)
-    _store_chunks(tx, changes.chunks)
+    _insert(tx, "documents", _DOCUMENT_COLUMNS, changes.documents, overwrite=True)
+    _insert(tx, "chunks", _CHUNK_COLUMNS, changes.chunks, overwrite=True)
     entities.set_names({entity_keys[names.entity_id]: names_of(names) for names in changes.names})
     for edit in changes.entity_edits:
         entities.edit(edit)
@@ -80,12 +81,11 @@ def _write(
     affected |= _replace(tx, changes.replaced, entity_keys)
     _append_sources(tx, changes.sources)
     _store_links(tx, changes.links)
-    _insert(tx, "history", CHANGE_COLUMNS, [*map(change_row, changes.history)])
-    models = [*map(mental_model_row, changes.mental_models)]
-    _insert(tx, "mental_models", MENTAL_MODEL_COLUMNS, models, overwrite=True)
+    _insert(tx, "history", CHANGE_COLUMNS, changes.history)
+    _insert(tx, "mental_models", MENTAL_MODEL_COLUMNS, changes.mental_models, overwrite=True)
     if changes.checkpoint is not None:
         _store_checkpoint(tx, changes.checkpoint)
-    _insert(tx, "audit", AUDIT_COLUMNS, [*map(audit_row, audit_of(changes, removed_ids))])
+    _insert(tx, "audit", AUDIT_COLUMNS, audit_of(changes, removed_ids))
     tx.delete_of(tx.memory_keys(changes.mark_consolidated).values(), "waiting")
     _mark(tx, tx.memory_keys(changes.mark_pending).values())
     vectors.stage(tx, changes.staged)
@@ -463,33 +463,15 @@ def _insert(
     tx: BankTransaction,
     table: str,
     columns: str,
-    rows: Sequence[tuple[SqlValue, ...]],
+    values: Sequence[object],
     *,
     overwrite: bool = False,
 ) -> None:
-    """Insert rows under new keys; `overwrite` those whose id the bank has, which keep theirs."""
-    columns = f"key, bank, {columns}"
-    sql = upsert_sql(table, columns, "bank, id") if overwrite else insert_sql(table, columns)
-    keys = tx.new_keys(len(rows))
-    tx.executemany(sql, [(key, tx.no, *row) for key, row in zip(keys, rows, strict=True)])
-
-
-def _store_documents(tx: BankTransaction, documents: Sequence[Document]) -> None:
-    columns = "id, is_record, is_conversation, fingerprint, created_at, updated_at"
-    rows = [
-        (
-            *(d.id, d.is_record, d.is_conversation, d.fingerprint),
-            *(micros(d.created_at), micros(d.updated_at)),
-        )
-        for d in documents
-    ]
-    _insert(tx, "documents", columns, rows, overwrite=True)
-
-
-def _store_chunks(tx: BankTransaction, chunks: Sequence[Chunk]) -> None:
-    columns = "id, document_id, position, fingerprint, text"
-    rows = [(c.id, c.document_id, c.position, c.fingerprint, c.text) for c in chunks]
-    _insert(tx, "chunks", columns, rows, overwrite=True)
+    """Insert values under new keys; `overwrite` those whose id the bank has, which keep theirs."""
+    stored = f"key, bank, {columns}"
+    sql = upsert_sql(table, stored, "bank, id") if overwrite else insert_sql(table, stored)
+    keyed = zip(tx.new_keys(len(values)), values, strict=True)
+    tx.executemany(sql, [(key, tx.no, *row_of(value, columns)) for key, value in keyed])
 
 
 def _store_links(tx: BankTransaction, links: Sequence[Link]) -> None:
@@ -510,10 +492,8 @@ def _store_checkpoint(tx: BankTransaction, checkpoint: QueueCheckpoint) -> None:
     if checkpoint.expires_at is not None:
         expired = "DELETE FROM marks WHERE bank = ? AND expires_at < ?"
         tx.execute(expired, (tx.no, micros(utc_now())))
+    columns = "queue, number, digest, expires_at"
     tx.execute(
-        upsert_sql("marks", "bank, queue, number, digest, expires_at", "bank, queue"),
-        (
-            *(tx.no, checkpoint.queue, checkpoint.number, checkpoint.digest),
-            micros_or_none(checkpoint.expires_at),
-        ),
+        upsert_sql("marks", f"bank, {columns}", "bank, queue"),
+        (tx.no, *row_of(checkpoint, columns)),
     )
