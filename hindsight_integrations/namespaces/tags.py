@@ -102,17 +102,16 @@ class Tags:
                     f"nothing in bank {bank_id!r} has the tag {tag!r}; see tags.list({bank_id!r})"
                 )
             new = [_retagged(record, edited(record.memory.tags), now) for record in records]
+            history = [
+                entry
+                for old, edit in zip(records, new, strict=True)
+                for entry in changes_between(old.memory, edit.memory, action, now, reason)
+            ]
+            history += [_change_of(m, edited(m.tags), action, now, reason) for m in models]
             changes = ChangeSet(
                 bank_id,
                 replaced=tuple(new),
-                history=(
-                    *(
-                        entry
-                        for old, edit in zip(records, new, strict=True)
-                        for entry in changes_between(old.memory, edit.memory, action, now, reason)
-                    ),
-                    *(_change_of(m, edited(m.tags), action, now, reason) for m in models),
-                ),
+                history=tuple(history),
                 mental_models=tuple(replace(m, tags=edited(m.tags)) for m in models),
                 mark_consolidated=tuple(r.memory.id for r in new if is_conclusion(r.memory)),
             )
