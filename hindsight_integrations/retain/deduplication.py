@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -144,30 +145,22 @@ def deduplicate(
     # A statement never becomes a source of a conclusion, even if the texts are equal.
     stored = {id: memory for id, memory in memories.items() if not is_conclusion(memory)}
     new_records: dict[str, MemoryRecord] = {}
-    new_ids_by_fingerprint: dict[str, list[str]] = {}
+    new_ids_by_fingerprint: defaultdict[str, list[str]] = defaultdict(list)
     plan = StoragePlan()
     for record, candidates in zip(records, candidates_by_record, strict=True):
-        repeated_id = _repeated_memory(record.memory, candidates, stored, threshold)
-        if repeated_id is not None:
-            plan.sources.append((repeated_id, record.memory.sources[0]))
-            plan.ids.append(repeated_id)
-            continue
-        new_candidates = dict.fromkeys(new_ids_by_fingerprint.get(record.fingerprint, ()), 1.0)
-        repeated_id = _repeated_memory(
-            record.memory,
-            new_candidates,
-            {m: new_records[m].memory for m in new_candidates},
-            threshold,
-        )
-        if repeated_id is not None:
-            new_records[repeated_id] = _with_source(
-                new_records[repeated_id], record.memory.sources[0]
-            )
-            plan.ids.append(repeated_id)
-            continue
-        new_records[record.memory.id] = record
-        new_ids_by_fingerprint.setdefault(record.fingerprint, []).append(record.memory.id)
-        plan.ids.append(record.memory.id)
+        memory = record.memory
+        alike = {id: new_records[id].memory for id in new_ids_by_fingerprint[record.fingerprint]}
+        if (id := _repeated_memory(memory, candidates, stored, threshold)) is not None:
+            plan.sources.append((id, memory.sources[0]))
+        elif (
+            id := _repeated_memory(memory, dict.fromkeys(alike, 1.0), alike, threshold)
+        ) is not None:
+            new_records[id] = _with_source(new_records[id], memory.sources[0])
+        else:
+            id = memory.id
+            new_records[id] = record
+            new_ids_by_fingerprint[record.fingerprint].append(id)
+        plan.ids.append(id)
     plan.new += new_records.values()
     return plan
 
