@@ -6,7 +6,7 @@ invalidated. Statements without such ids are deduplicated; see `deduplication`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import fields, replace
 from datetime import datetime
 
@@ -109,12 +109,7 @@ def plan_storage(
     for row, record in with_ids.items():
         id = ids[row] = record.memory.id
         known = stored.get(id)
-        problem = None
-        if id in used:
-            problem = f"another fact of this retain has the id {id!r}"
-        elif known is not None and is_conclusion(known.memory):
-            problem = f"the id {id!r} is that of an {known.memory.type} of the bank"
-        if problem is not None:
+        if problem := _problem(id, known, used):
             text = record.memory.text[:80]
             plan.rejected[row] = Skipped(text, SkipReason.INVALID, id, problem)
             continue
@@ -128,6 +123,15 @@ def plan_storage(
         _add_replacement(plan, known, record, expiry, is_removed=is_removed)
     plan.ids = [ids[row] for row in range(len(records))]
     return plan
+
+
+def _problem(id: str, known: MemoryRecord | None, used: Set[str]) -> str | None:
+    """Return why a statement cannot be stored under its id, if it cannot."""
+    if id in used:
+        return f"another fact of this retain has the id {id!r}"
+    if known is not None and is_conclusion(known.memory):
+        return f"the id {id!r} is that of an {known.memory.type} of the bank"
+    return None
 
 
 def _expiring(record: MemoryRecord, expiry: Expiry) -> MemoryRecord:

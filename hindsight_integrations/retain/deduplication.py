@@ -150,11 +150,10 @@ def deduplicate(
     for record, candidates in zip(records, candidates_by_record, strict=True):
         memory = record.memory
         alike = {id: new_records[id].memory for id in new_ids_by_fingerprint[record.fingerprint]}
+        equal = dict.fromkeys(alike, 1.0)
         if (id := _repeated_memory(memory, candidates, stored, threshold)) is not None:
             plan.sources.append((id, memory.sources[0]))
-        elif (
-            id := _repeated_memory(memory, dict.fromkeys(alike, 1.0), alike, threshold)
-        ) is not None:
+        elif (id := _repeated_memory(memory, equal, alike, threshold)) is not None:
             new_records[id] = _with_source(new_records[id], memory.sources[0])
         else:
             id = memory.id
