@@ -56,6 +56,15 @@ _PURGED = {
 _PURGED_BY_NUMBER = {"lexeme_counts": "bank, lexeme", "marks": "bank, queue", "banks": "no"}
 """The same, where it begins with the bank's number."""
 
+_STATS = f"""
+    SELECT count(invalidated_at), min(said), max(said),
+        (SELECT count(*) FROM entities WHERE key BETWEEN ?1 AND ?2),
+        (SELECT count(*) FROM documents WHERE key BETWEEN ?1 AND ?2),
+        (SELECT count(*) FROM chunks WHERE key BETWEEN ?1 AND ?2),
+        (SELECT count(*) FROM outbox WHERE bank_key = ?3)
+    FROM (SELECT invalidated_at, {time_or_null("mentioned_at")} AS said
+        FROM memories WHERE key BETWEEN ?1 AND ?2)"""
+
 
 class SqliteGraph(SqliteSearcher):
     """The embedded graph store, in the file at `path`, or in memory if that is None.
@@ -169,43 +178,19 @@ class SqliteGraph(SqliteSearcher):
 
     def bank_stats(self, bank_id: str) -> BankStats:
         with self._reading(bank_id) as tx:
-            within = "BETWEEN ? AND ?"
-            by_type = dict(
-                tx.execute(
-                    f"SELECT type, count(*) FROM memories WHERE key {within} GROUP BY type",
-                    tx.bounds,
-                )
-            )
-            by_kind = dict(
-                tx.execute(
-                    f"SELECT kind, count(*) FROM links WHERE source {within} GROUP BY kind",
-                    tx.bounds,
-                )
-            )
-            invalidated, first, last = tx.execute(
-                "SELECT count(invalidated_at), min(said), max(said) FROM (SELECT invalidated_at, "
-                f"{time_or_null('mentioned_at')} AS said "
-                f"FROM memories WHERE key {within})",
-                tx.bounds,
-            ).fetchone()
-            entities, documents, chunks = (
-                tx.execute(
-                    f"SELECT count(*) FROM {table} WHERE key {within}", tx.bounds
-                ).fetchone()[0]
-                for table in ("entities", "documents", "chunks")
-            )
-            (pending,) = tx.execute(
-                "SELECT count(*) FROM outbox WHERE bank_key = ?", (tx.vector_key,)
-            ).fetchone()
+            types = _counts(tx, "memories", "key", "type")
+            kinds = _counts(tx, "links", "source", "kind")
+            counted = tx.execute(_STATS, (*tx.bounds, tx.vector_key)).fetchone()
+        invalidated, first, last, entities, documents, chunks, pending = counted
         return BankStats(
             bank_id=tx.id,
-            memories=sum(by_type.values()),
-            by_type={kind: by_type.get(kind.value, 0) for kind in MemoryType},
+            memories=sum(types.values()),
+            by_type={kind: types.get(kind.value, 0) for kind in MemoryType},
             invalidated=invalidated,
             entities=entities,
             documents=documents,
             chunks=chunks,
-            links={kind: by_kind.get(kind.value, 0) for kind in LinkKind},
+            links={kind: kinds.get(kind.value, 0) for kind in LinkKind},
             pending_vectors=pending,
             first_mentioned_at=timestamp_or_none(first),
             last_mentioned_at=timestamp_or_none(last),
@@ -268,6 +253,13 @@ class SqliteGraph(SqliteSearcher):
     def close(self) -> None:
         """See `GraphStore`; reads in progress end first."""
         self._connections.close()
+
+
+def _counts(tx: BankTransaction, table: str, key: str, column: str) -> dict[str, int]:
+    """Return the numbers of the bank's rows by a column; the column `key` has its keys."""
+    of_bank = f"{table} WHERE {key} BETWEEN ? AND ?"
+    sql = f"SELECT {column}, count(*) FROM {of_bank} GROUP BY {column}"
+    return dict(tx.execute(sql, tx.bounds))
 
 
 def _stored(tx: BankTransaction) -> StoredBank:
