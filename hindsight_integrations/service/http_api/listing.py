@@ -51,16 +51,8 @@ def latest(
 ) -> tuple[list[Memory], int]:
     """Return memories that pass, the latest stored first, and the number of all that do.
 
-    Of those that are not returned the ids are enough, unless there are `tests`.
-
-    Args:
-        memory: the memory.
-        bank_id: the bank; one that is not there has none.
-        options: what the store selects by.
-        limit: most memories to return.
-        offset: number of the latest to skip.
-        document_id: only memories stated in this document.
-        tests: what else a memory has to pass.
+    A bank that is not there has none. The store selects by `options` and `document_id`; of those
+    that are not returned the ids are enough, unless there are `tests` that all have to pass too.
     """
     if tests:
         chosen = memories(memory, bank_id, options, document_id)
