@@ -27,14 +27,13 @@ from hindsight_integrations.stores.base import (
     DOCUMENT_CHUNKS,
     EVERYTHING,
     MEMORY,
-    NO_LIMIT,
     RECORD,
     ChangeSet,
     EmbedderIdentity,
     MemoryFilter,
     QueueCheckpoint,
 )
-from hindsight_integrations.stores.reads import read_one
+from hindsight_integrations.stores.reads import every_id, read_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ class Storage:
         filter = MemoryFilter(
             None, where=conditions(where, self._runtime.settings.zone), include_invalid=True
         )
-        return list(self._runtime.graph.find_ids(bank_id, filter, NO_LIMIT) or [])
+        return every_id(self._runtime.graph, bank_id, filter)
 
     def memories(self, bank_id: str, ids: Sequence[str]) -> dict[str, Memory]:
         """Return the existing memories with these ids."""

@@ -27,7 +27,6 @@ from hindsight_integrations.retain.mentions import candidate_names
 from hindsight_integrations.stores.attempts import attempts
 from hindsight_integrations.stores.base import (
     CHUNK,
-    CONCLUSIONS_CITING,
     EDITED_NAMES,
     ENTITY,
     ENTITY_NAMED,
@@ -35,7 +34,6 @@ from hindsight_integrations.stores.base import (
     MEMORY,
     MEMORY_ID,
     MENTIONS,
-    NO_LIMIT,
     RECORD,
     ChangeSet,
     EmbedderIdentity,
@@ -48,7 +46,7 @@ from hindsight_integrations.stores.base import (
     UnstagedError,
 )
 from hindsight_integrations.stores.integrity import unreadable_error
-from hindsight_integrations.stores.reads import SCAN_PAGE, every_memory
+from hindsight_integrations.stores.reads import SCAN_PAGE, consolidated, every_id, every_memory
 from hindsight_integrations.timespan import where_said
 
 _MOST_MENTIONS = 1000
@@ -344,15 +342,12 @@ def _with_terms(
         ]
         if not renewed:
             return texts
-        pending = set(deps.graph.pending_consolidation(bank_id, NO_LIMIT))
         ids = [record.memory.id for record in renewed]
-        citing = deps.graph.read(bank_id, CONCLUSIONS_CITING, ids)
         changes = ChangeSet(
             bank_id,
             version=None if bank is None else bank.version,
             replaced=tuple(renewed),
-            # They say what they said: nothing is to be concluded from them again.
-            mark_consolidated=tuple({*ids, *chain(*citing.values())} - pending),
+            mark_consolidated=consolidated(deps.graph, bank_id, ids),
         )
         try:
             deps.graph.apply(changes)
@@ -390,7 +385,7 @@ def rebuild(
 ) -> Damaged:
     """Find the memories of a bank that cannot be read whole, and make again what can be."""
     bank_id = bank.bank.id
-    everything = deps.graph.find_ids(bank_id, EVERYTHING, NO_LIMIT) or []
+    everything = every_id(deps.graph, bank_id, EVERYTHING)
     left: list[str] = []
     rebuilt: list[str] = []
     for start in range(0, len(everything), SCAN_PAGE):

@@ -13,7 +13,8 @@ from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.models import Memory, every_item
 from hindsight_integrations.namespaces.selection import SelectionOptions, selection
 from hindsight_integrations.service.http_api.routing import MAX_PAGE, part_of
-from hindsight_integrations.stores.base import MEMORY, NO_LIMIT
+from hindsight_integrations.stores.base import MEMORY
+from hindsight_integrations.stores.reads import every_id
 
 Test: TypeAlias = Callable[[Memory], bool]
 
@@ -64,7 +65,7 @@ def latest(
     filter = selection(memory.runtime, bank_id, options, state="valid")
     if document_id is not None:
         filter = replace(filter, document_id=validation.label("document_id", document_id))
-    ids = memory.graph_store.find_ids(bank_id, filter, NO_LIMIT) or []
+    ids = every_id(memory.graph_store, bank_id, filter)
     shown = memory.graph_store.read(bank_id, MEMORY, part_of(ids[::-1], limit, offset))
     return list(shown.values()), len(ids)
 
