@@ -494,7 +494,7 @@ class Hindsight(OpenedMemory):
             max_tokens: budget of the text, in tokens.
             query_time: the time that counts as the present; now if not given.
         """
-        bank = self._runtime.bank(validation.bank_id(bank_id))
+        bank = self._runtime.bank(bank_id)
         return profile_of(self._runtime.recalling, bank, person, max_tokens, query_time)
 
     # See
@@ -634,7 +634,7 @@ class Hindsight(OpenedMemory):
             EmbeddingError, StoreError: a batch failed; earlier batches stay stored. If the
                 language model fails, this is reported in `failures`, and its memories stay pending.
         """
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         return sum(self._runtime.consolidations(bank_id), Consolidation(bank_id))
 
     def wait_idle(self, timeout: float | None = None) -> bool:

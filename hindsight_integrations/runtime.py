@@ -195,8 +195,10 @@ class Runtime:
         """Return the bank, whichever embedder its vectors come from.
 
         Raises:
+            InvalidInputError: the id cannot be that of a bank.
             BankNotFoundError: there is none of this id.
         """
+        validation.bank_id(bank_id)
         self.check_open()
         return self._existing(bank_id)
 
@@ -214,6 +216,7 @@ class Runtime:
         """Return the bank, with vectors of this embedder.
 
         Raises:
+            InvalidInputError: the id cannot be that of a bank.
             BankNotFoundError: there is none of this id.
             EmbedderMismatchError: its vectors come from another embedder.
         """

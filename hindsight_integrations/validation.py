@@ -199,6 +199,11 @@ def label(what: str, value: object) -> str:
     return clean
 
 
+def label_or_none(what: str, value: object) -> str | None:
+    """Return what `label` returns, or None if the value is None."""
+    return None if value is None else label(what, value)
+
+
 def memory_id(what: str, value: object, bank_id: str) -> str:
     """Return the id of a memory of a bank, given as the id or as the memory itself.
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from hindsight_integrations import validation
 from hindsight_integrations._version import __version__
 from hindsight_integrations.errors import StoreError
 from hindsight_integrations.export_import.atomic_file import writing
@@ -70,7 +69,7 @@ def export_bank(
 ) -> ExportResult:
     """Write a bank into a file; see `Banks.export`."""
     started = time.perf_counter()
-    key = runtime.stored_bank(validation.bank_id(bank_id)).key
+    key = runtime.stored_bank(bank_id).key
     with runtime.lock(key), decoding_errors(bank_id), writing(path) as out:
         stored = runtime.stored_bank(bank_id)
         writer = BankWriter(out, Header(SCHEMA, __version__, stored.embedder, stored.bank))

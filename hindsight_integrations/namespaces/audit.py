@@ -46,11 +46,11 @@ class Audit:
             InvalidInputError: an argument cannot be used.
             BankNotFoundError: there is no such bank.
         """
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         start = validation.timestamp("since", since, self._runtime.settings.zone)
         first = None if start is None else as_datetime(start)
-        who = None if actor is None else validation.label("actor", actor)
-        which = None if id is None else validation.label("id", id)
+        who = validation.label_or_none("actor", actor)
+        which = validation.label_or_none("id", id)
         return [
             entry
             for entry in self._runtime.graph.scan(bank_id, AUDIT)

@@ -71,7 +71,7 @@ class Banks:
 
     def get(self, bank_id: str) -> Bank:
         """Return the bank. Raises `BankNotFoundError`."""
-        return self._runtime.stored_bank(validation.bank_id(bank_id)).bank
+        return self._runtime.stored_bank(bank_id).bank
 
     def list(self) -> list[Bank]:
         """Return all banks, sorted by id."""
@@ -108,7 +108,7 @@ class Banks:
         def with_changes(bank: Bank) -> Bank:  # of the fields as they are stored then
             return replace(bank, **changed, updated_at=utc_now())  # type: ignore[arg-type]
 
-        with runtime.lock(runtime.stored_bank(validation.bank_id(bank_id)).key):
+        with runtime.lock(runtime.stored_bank(bank_id).key):
             before = self.get(bank_id)
             wanted = with_changes(before)
             if wanted.expiry != before.expiry:

@@ -50,7 +50,7 @@ class Changes:
             BankNotFoundError: there is no such bank.
         """
         start = self._start(since)
-        bank = self._runtime.bank(validation.bank_id(bank_id))
+        bank = self._runtime.bank(bank_id)
         with self._runtime.lock(bank.key):  # writes of this process that began earlier are stored
             until = utc_now()
         graph = self._runtime.graph
@@ -89,7 +89,7 @@ class Changes:
             BankNotFoundError: there is no such bank.
         """
         start = self._start(since)
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         types = frozenset({MemoryType.OBSERVATION, MemoryType.OPINION})
         filter = MemoryFilter(utc_now(), types=types, derived=True, updated_since=start)
         found = every_memory(self._runtime.graph, bank_id, filter)

@@ -37,7 +37,7 @@ class Directives:
         Raises:
             BankNotFoundError: there is no such bank.
         """
-        bank = self._runtime.bank(validation.bank_id(bank_id)).bank
+        bank = self._runtime.bank(bank_id).bank
         directives = _directives(bank)
         if active is None:
             return directives
@@ -50,7 +50,7 @@ class Directives:
         Raises:
             BankNotFoundError, NotFoundError: there is no such bank, or directive.
         """
-        bank = self._runtime.bank(validation.bank_id(bank_id)).bank
+        bank = self._runtime.bank(bank_id).bank
         return _find(bank, validation.label("directive_id", directive_id))
 
     def create(
@@ -129,7 +129,7 @@ class Directives:
         self._change(bank_id, without)
 
     def _change(self, bank_id: str, changed: Callable[[Bank], Bank]) -> None:
-        stored = self._runtime.bank(validation.bank_id(bank_id))
+        stored = self._runtime.bank(bank_id)
         with self._runtime.lock(stored.key):
             self._runtime.graph.update_bank(bank_id, changed)
 

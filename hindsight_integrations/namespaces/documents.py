@@ -28,7 +28,7 @@ class Documents:
         Raises:
             BankNotFoundError, DocumentNotFoundError: there is no such bank, or document.
         """
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         wanted = validation.label("document_id", document_id)
         found = read_one(self._runtime.graph, bank_id, DOCUMENT, wanted, None)
         if found is None:
@@ -49,7 +49,7 @@ class Documents:
             InvalidInputError: an argument cannot be used, such as the cursor of another list.
             BankNotFoundError: there is no such bank.
         """
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         limit = validation.page_limit(limit)
         after = after_document(validation.page_cursor(cursor))
         graph = self._runtime.graph

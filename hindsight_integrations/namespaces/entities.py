@@ -94,12 +94,12 @@ class Entities:
         Raises:
             BankNotFoundError, EntityNotFoundError: there is no such bank, or entity.
         """
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         return find_entity(self._runtime, bank_id, name_or_id)
 
     def list(self, bank_id: str, *, limit: int = 50, cursor: str | None = None) -> Page[Entity]:
         """Return a page of entities, most mentioned first; `limit` is at most 1000."""
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         limit, cursor = validation.page_limit(limit), validation.page_cursor(cursor)
         return self._runtime.graph.list_entities(bank_id, limit=limit, cursor=cursor)
 
@@ -186,7 +186,7 @@ class Entities:
             left = [alias for norm, alias in known.items() if norm not in given]
             return _named(bank_id, old, old.name, left), old.id
 
-        with self._runtime.lock(self._runtime.bank(validation.bank_id(bank_id)).key):
+        with self._runtime.lock(self._runtime.bank(bank_id).key):
             changed = self._changed(bank_id, make)
             self._keep_apart(bank_id, [(name, changed.name) for name in given.values()])
         return changed
@@ -202,7 +202,7 @@ class Entities:
             old = self.get(bank_id, entity)
             return ChangeSet(bank_id, entity_edits=(EntityRemoval(old.id),)), old.mention_count
 
-        count, _ = change(self._runtime, validation.bank_id(bank_id), make)
+        count, _ = change(self._runtime, bank_id, make)
         return count
 
     def mentions(
@@ -243,7 +243,7 @@ class Entities:
         `merge(bank_id, suggestion.source.id, suggestion.target.id)` accepts a suggestion;
         `keep_apart` with both ids rejects it permanently.
         """
-        bank = self._runtime.bank(validation.bank_id(bank_id)).bank
+        bank = self._runtime.bank(bank_id).bank
         most = validation.page_limit(limit)
         return tuple(merge_suggestions(self._runtime.graph, bank_id, bank.kept_apart, most))
 
@@ -253,7 +253,7 @@ class Entities:
         This applies to all their current names, not to their ids: a later entity with one of these
         names is kept apart too. An explicit `merge` still merges them.
         """
-        with self._runtime.lock(self._runtime.bank(validation.bank_id(bank_id)).key):
+        with self._runtime.lock(self._runtime.bank(bank_id).key):
             first, second = self.get(bank_id, one), self.get(bank_id, other)
             if first.id == second.id:
                 raise InvalidInputError(
@@ -272,7 +272,7 @@ class Entities:
 
     def _changed(self, bank_id: str, make: Callable[[StoredBank], tuple[ChangeSet, str]]) -> Entity:
         """Apply a correction to the entities as they are stored then; return the one it names."""
-        entity_id, _ = change(self._runtime, validation.bank_id(bank_id), make)
+        entity_id, _ = change(self._runtime, bank_id, make)
         return self.get(bank_id, entity_id)
 
     aget = async_variant(get)

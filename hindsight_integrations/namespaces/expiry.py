@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import chain
 
 from hindsight_integrations.models import Bank, Expiry, Memory
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
-    CONCLUSIONS_CITING,
     EVERYTHING,
     MEMORY,
-    NO_LIMIT,
     RECORD,
     ChangeSet,
     GraphStore,
     StoredBank,
 )
-from hindsight_integrations.stores.reads import SCAN_PAGE, every_memory
+from hindsight_integrations.stores.reads import SCAN_PAGE, consolidated, every_memory
 
 
 def renewed(graph: GraphStore, bank: Bank, old: Memory, new: Memory) -> Memory:
@@ -76,11 +73,7 @@ def _restamp_page(runtime: Runtime, bank_id: str, ids: Sequence[str], rules: Exp
             for record in records
             if (end := end_of(graph, rules, record.memory)) != record.memory.expires_at
         ]
-        # Replacing marks a memory and what cites it, and nothing has to be concluded again.
-        names = [record.memory.id for record in renewed]
-        citing = graph.read(bank_id, CONCLUSIONS_CITING, names).values()
-        waiting = {*graph.pending_consolidation(bank_id, NO_LIMIT)}
-        done = tuple(sorted({*names, *chain.from_iterable(citing)} - waiting))
+        done = consolidated(graph, bank_id, [record.memory.id for record in renewed])
         return ChangeSet(bank_id, replaced=tuple(renewed), mark_consolidated=done), None
 
     change(runtime, bank_id, make)

@@ -27,13 +27,12 @@ from hindsight_integrations.stores.base import (
     DOCUMENT,
     EVERYTHING,
     MEMORY,
-    NO_LIMIT,
     ChangeSet,
     GraphStore,
     MemoryFilter,
     StoredBank,
 )
-from hindsight_integrations.stores.reads import every_memory
+from hindsight_integrations.stores.reads import every_id, every_memory
 from hindsight_integrations.validation import MemoryLike
 
 
@@ -48,7 +47,7 @@ def forget(
     dry_run: bool = False,
 ) -> Forgotten:
     """Delete memories, by id, with a document or by filter; see `Hindsight.forget`."""
-    runtime.stored_bank(validation.bank_id(bank_id))
+    runtime.stored_bank(bank_id)
     validation.flag("dry_run", dry_run)
     until = None if after is None else end_of_grace(after)
     if document_id is not None:
@@ -60,7 +59,7 @@ def forget(
     def make(bank: StoredBank) -> tuple[ChangeSet, Forgotten]:
         chosen = wanted
         if filter != EVERYTHING:
-            chosen = runtime.graph.find_ids(bank_id, filter, NO_LIMIT) or []
+            chosen = every_id(runtime.graph, bank_id, filter)
         changes, preview = _deletion(runtime, bank, chosen, document_id)
         named = list(preview)[: len(preview) - len(preview.derived)]
         if until is None or dry_run or not named:  # a document without memories has none to hide

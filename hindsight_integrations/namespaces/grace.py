@@ -18,13 +18,7 @@ from hindsight_integrations.reflect.conclusions import rewrite_conclusions
 from hindsight_integrations.retain.caller_ids import changes_between
 from hindsight_integrations.retain.hidden import FORGET, WITH_DOCUMENT, changes_that_hid
 from hindsight_integrations.runtime import Runtime
-from hindsight_integrations.stores.base import (
-    DOCUMENT,
-    RECORD,
-    ChangeSet,
-    GraphStore,
-    StoredBank,
-)
+from hindsight_integrations.stores.base import DOCUMENT, RECORD, ChangeSet, GraphStore, StoredBank
 from hindsight_integrations.stores.integrity import unreadable_error
 from hindsight_integrations.stores.reads import read_one
 from hindsight_integrations.validation import shown

@@ -159,7 +159,7 @@ class Maintenance:
             progress: called with (done, total).
         """
         runtime = self._runtime
-        stored = runtime.stored_bank(validation.bank_id(bank_id))
+        stored = runtime.stored_bank(bank_id)
         report = validation.progress(progress)
         with runtime.lock(stored.key):
             return reindex(runtime.retaining, bank_id, runtime.embedder_identity, report)
@@ -170,7 +170,7 @@ class Maintenance:
         This also runs in the background every `settings.purge_interval` seconds. An expired memory
         that a pinned observation or opinion rests on is kept as its evidence, but stays hidden.
         """
-        return purge(self._runtime, validation.bank_id(bank_id))
+        return purge(self._runtime, bank_id)
 
     def backup(
         self,

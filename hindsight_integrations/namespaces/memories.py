@@ -13,14 +13,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import GuardError, InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.history import Change
-from hindsight_integrations.models import (
-    Memory,
-    MemoryType,
-    Page,
-    TimeSpan,
-    is_conclusion,
-    utc_now,
-)
+from hindsight_integrations.models import Memory, MemoryType, Page, TimeSpan, is_conclusion, utc_now
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.namespaces.correction import Correction
 from hindsight_integrations.namespaces.expiry import renewed
@@ -106,7 +99,7 @@ class Memories:
             InvalidInputError: an argument cannot be used.
             BankNotFoundError, EntityNotFoundError: there is no such bank, or entity.
         """
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         limit, cursor = validation.page_limit(limit), validation.page_cursor(cursor)
         if entity is not None:
             also = validation.items("entities", options.get("entities", ()))
@@ -235,12 +228,12 @@ class Memories:
 
     def history(self, bank_id: str, memory_id: str | MemoryLike) -> builtins.list[Change]:
         """Return the changes of a memory, oldest first; empty if it was deleted."""
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         memory_id = validation.memory_id("memory_id", memory_id, bank_id)
         return list(read_one(self._runtime.graph, bank_id, HISTORY, memory_id, ()))
 
     def _record(self, bank_id: str, memory_id: str | MemoryLike) -> MemoryRecord:
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         memory_id = validation.memory_id("memory_id", memory_id, bank_id)
         found = self._runtime.graph.read(bank_id, RECORD, [memory_id])
         if memory_id not in found:
@@ -288,7 +281,7 @@ class Memories:
             )
             return rewrite.joined_to(changes), new
 
-        memory, _ = change(runtime, validation.bank_id(bank_id), make)
+        memory, _ = change(runtime, bank_id, make)
         runtime.reflect_later(bank_id)
         return memory
 

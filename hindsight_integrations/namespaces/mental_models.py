@@ -24,12 +24,7 @@ from hindsight_integrations.reflect.mental_models import (
 from hindsight_integrations.reflect.search import staleness
 from hindsight_integrations.results import Staleness
 from hindsight_integrations.runtime import Runtime
-from hindsight_integrations.stores.base import (
-    MENTAL_MODEL,
-    MODEL_HISTORY,
-    ChangeSet,
-    StoredBank,
-)
+from hindsight_integrations.stores.base import MENTAL_MODEL, MODEL_HISTORY, ChangeSet, StoredBank
 from hindsight_integrations.stores.reads import read_one
 
 MAX_TEXT = 20_000
@@ -78,7 +73,7 @@ class MentalModels:
             ConflictError: the bank already has a mental model with this id.
             ModelError, StoreError: the text could not be written; nothing was stored.
         """
-        bank = self._runtime.bank(validation.bank_id(bank_id))
+        bank = self._runtime.bank(bank_id)
         if text is None and source_query is None:
             raise InvalidInputError(
                 "a mental model needs a text, or a source_query to write it from"
@@ -126,7 +121,7 @@ class MentalModels:
 
         The default is all mental models.
         """
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         wanted = set(validation.tags(tags))
         models = self._runtime.graph.scan(bank_id, MENTAL_MODEL)
         kept = [model for model in models if not wanted or wanted.intersection(model.tags)]
@@ -209,12 +204,12 @@ class MentalModels:
 
         The history is deleted when a memory that the model was written from is forgotten.
         """
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         id = validation.label("model_id", model_id)
         return list(read_one(self._runtime.graph, bank_id, MODEL_HISTORY, id, ()))
 
     def _found(self, bank_id: str, model_id: str) -> tuple[StoredBank, MentalModel]:
-        bank = self._runtime.bank(validation.bank_id(bank_id))
+        bank = self._runtime.bank(bank_id)
         return bank, find_model(
             self._runtime.graph, bank_id, validation.label("model_id", model_id)
         )

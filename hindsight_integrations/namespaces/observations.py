@@ -124,7 +124,7 @@ class Observations:
         Returns:
             The page; its `total` counts all observations of the bank, of any kind.
         """
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         wanted, least = _kinds(types), validation.confidence(min_confidence) or 0.0
         limit, cursor = validation.page_limit(limit), validation.page_cursor(cursor)
         filter = MemoryFilter(now=utc_now(), types=frozenset({MemoryType.OBSERVATION}))
@@ -167,7 +167,7 @@ class Observations:
             scope: only those of this scope.
         """
         runtime = self._runtime
-        bank = runtime.bank(validation.bank_id(bank_id))
+        bank = runtime.bank(bank_id)
         wanted, least = _kinds(types), validation.confidence(min_confidence) or 0.0
         limit = validation.positive("limit", limit)
         request = recall_request(
@@ -221,7 +221,7 @@ class Observations:
             InvalidInputError: a source is itself a conclusion, or does not contain its quote.
         """
         runtime = self._runtime
-        bank = runtime.bank(validation.bank_id(bank_id))
+        bank = runtime.bank(bank_id)
         given = _Request(
             validation.content(text, runtime.settings.max_content_chars),
             None if type is None else validation.choice("type", type, ObservationKind),

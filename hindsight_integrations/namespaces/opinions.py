@@ -25,7 +25,7 @@ class Opinions:
     def list(self, bank_id: str, *, limit: int = 50, cursor: str | None = None) -> Page[Opinion]:
         """Return a page of opinions in the order they were first formed or retained."""
         runtime = self._runtime
-        runtime.bank(validation.bank_id(bank_id))
+        runtime.bank(bank_id)
         limit, cursor = validation.page_limit(limit), validation.page_cursor(cursor)
         filter = MemoryFilter(now=utc_now(), types=frozenset({MemoryType.OPINION}))
         page = runtime.graph.list_memories(bank_id, filter, limit=limit, cursor=cursor)
@@ -52,9 +52,9 @@ class Opinions:
             ModelError: the language model failed; nothing was changed.
         """
         runtime = self._runtime
-        bank = runtime.bank(validation.bank_id(bank_id))
+        bank = runtime.bank(bank_id)
         wanted = validation.label("topic", topic).strip()
-        within = None if scope is None else validation.label("scope", scope)
+        within = validation.label_or_none("scope", scope)
         formed = opinions.form(runtime.reflecting, runtime.recalling, bank, wanted, within)
         return tuple(_opinions(runtime, bank_id, formed))
 

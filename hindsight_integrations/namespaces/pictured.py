@@ -15,7 +15,8 @@ from hindsight_integrations.namespaces.selection import SelectionOptions, select
 from hindsight_integrations.pictures.graph import BankGraph, Connection
 from hindsight_integrations.pictures.timeline import BankTimeline
 from hindsight_integrations.runtime import Runtime
-from hindsight_integrations.stores.base import ENTITY, MEMORY, MENTIONS, NO_LIMIT, MemoryFilter
+from hindsight_integrations.stores.base import ENTITY, MEMORY, MENTIONS, MemoryFilter
+from hindsight_integrations.stores.reads import every_id
 
 MOST_ENTITIES = 1000
 """Entities of a picture at most: more can neither be laid out soon nor read."""
@@ -51,7 +52,7 @@ def bank_graph(
     hops = validation.positive("hops", hops)
     if hops > MOST_HOPS:
         raise InvalidInputError(f"hops is {validation.shown(hops)}; give at most {MOST_HOPS}")
-    runtime.bank(validation.bank_id(bank_id))
+    runtime.bank(bank_id)
     middle = None if center is None else find_entity(runtime, bank_id, center)
     filter = _chosen(runtime, bank_id, options)
     mentions = _mentions(runtime, bank_id, filter)
@@ -82,7 +83,7 @@ def _chosen(runtime: Runtime, bank_id: str, options: SelectionOptions) -> Memory
 
 def _mentions(runtime: Runtime, bank_id: str, filter: MemoryFilter) -> dict[str, tuple[str, ...]]:
     """Return the entities that each memory mentions, in the order of storing."""
-    ids = runtime.graph.find_ids(bank_id, filter, NO_LIMIT) or []
+    ids = every_id(runtime.graph, bank_id, filter)
     found: dict[str, tuple[str, ...]] = dict.fromkeys(ids, ())
     for start in range(0, len(ids), BATCH):
         found |= runtime.graph.read(bank_id, MENTIONS, ids[start : start + BATCH])
@@ -157,9 +158,9 @@ def bank_timeline(
 ) -> BankTimeline:
     """Return memories of a bank at the times that they name; see `Hindsight.timeline`."""
     limit = validation.page_limit(limit, MOST_EVENTS)
-    runtime.bank(validation.bank_id(bank_id))
+    runtime.bank(bank_id)
     filter = _chosen(runtime, bank_id, options)
-    ids = runtime.graph.find_ids(bank_id, filter, NO_LIMIT) or []
+    ids = every_id(runtime.graph, bank_id, filter)
     shown = ids
     if len(ids) > limit:
         shown = [ids[number * len(ids) // limit] for number in range(limit)]

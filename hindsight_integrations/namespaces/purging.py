@@ -14,7 +14,8 @@ from hindsight_integrations.models import utc_now
 from hindsight_integrations.namespaces.forgetting import all_of, forget
 from hindsight_integrations.namespaces.grace import documents_of
 from hindsight_integrations.runtime import Runtime
-from hindsight_integrations.stores.base import CONCLUSIONS_CITING, MEMORY, NO_LIMIT, MemoryFilter
+from hindsight_integrations.stores.base import CONCLUSIONS_CITING, MEMORY, MemoryFilter
+from hindsight_integrations.stores.reads import every_id
 
 log = logging.getLogger("hindsight_integrations")
 
@@ -28,7 +29,7 @@ def purge(runtime: Runtime, bank_id: str) -> int:
     bank = runtime.stored_bank(bank_id)
     with runtime.lock(bank.key):
         filter = MemoryFilter(now=None, include_invalid=True, expired_by=utc_now())
-        expired = runtime.graph.find_ids(bank_id, filter, NO_LIMIT) or []
+        expired = every_id(runtime.graph, bank_id, filter)
         hidden = runtime.graph.filter_ids(bank_id, expired, replace(filter, only_invalid=True))
         citing = runtime.graph.read(bank_id, CONCLUSIONS_CITING, expired)
         cited_by = sorted({id for ids in citing.values() for id in ids})

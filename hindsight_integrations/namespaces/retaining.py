@@ -70,12 +70,7 @@ def _refused(memory: Memory) -> Skipped:
 
 
 def _retain_admitted(
-    runtime: Runtime,
-    bank: StoredBank,
-    memory: Memory,
-    vector: GivenVector,
-    *,
-    dated: bool = True,
+    runtime: Runtime, bank: StoredBank, memory: Memory, vector: GivenVector, *, dated: bool = True
 ) -> RetainResult:
     bank_id, deps = bank.bank.id, runtime.retaining
     (made,) = made_records(deps, bank, [memory], [vector], dated=dated)
@@ -91,9 +86,7 @@ def _retain_admitted(
 
 
 def checked_memories(
-    memories: Iterable[Memory],
-    vectors: Iterable[GivenVector] | None,
-    max_chars: int,
+    memories: Iterable[Memory], vectors: Iterable[GivenVector] | None, max_chars: int
 ) -> tuple[Sequence[Memory], Sequence[GivenVector]]:
     """Return the memories to retain, all of them checked, and a vector or None for each.
 

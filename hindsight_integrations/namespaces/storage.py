@@ -27,14 +27,13 @@ from hindsight_integrations.stores.base import (
     DOCUMENT_CHUNKS,
     EVERYTHING,
     MEMORY,
-    NO_LIMIT,
     RECORD,
     ChangeSet,
     EmbedderIdentity,
     MemoryFilter,
     QueueCheckpoint,
 )
-from hindsight_integrations.stores.reads import read_one
+from hindsight_integrations.stores.reads import every_id, read_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +92,21 @@ class Storage:
 
     def find_ids(self, bank_id: str, where: Mapping[str, object]) -> list[str]:
         """Return the ids of all memories that match, including invalidated and expired ones."""
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         filter = MemoryFilter(
             None, where=conditions(where, self._runtime.settings.zone), include_invalid=True
         )
-        return list(self._runtime.graph.find_ids(bank_id, filter, NO_LIMIT) or [])
+        return every_id(self._runtime.graph, bank_id, filter)
 
     def memories(self, bank_id: str, ids: Sequence[str]) -> dict[str, Memory]:
         """Return the existing memories with these ids."""
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         known = self._runtime.graph.filter_ids(bank_id, _ids(ids), EVERYTHING)
         return dict(self._runtime.graph.read(bank_id, MEMORY, list(known)))
 
     def vectors(self, bank_id: str, ids: Sequence[str]) -> dict[str, list[float]]:
         """Return the vectors of the existing memories with these ids."""
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         found = self._runtime.graph.read(bank_id, RECORD, _ids(ids))
         return {id: record.vector.tolist() for id, record in found.items()}
 
@@ -115,7 +114,7 @@ class Storage:
 
     def open_record(self, bank_id: str, document_id: str) -> Document | None:
         """Return the document of a record, or None; create the bank if it does not exist."""
-        self._runtime.bank_or_new(validation.bank_id(bank_id))
+        self._runtime.bank_or_new(bank_id)
         return self.record(bank_id, document_id)
 
     def record(self, bank_id: str, document_id: str) -> Document | None:
@@ -138,7 +137,7 @@ class Storage:
 
     def record_chunk(self, bank_id: str, chunk_id: str) -> Chunk | None:
         """Return one chunk of a record, or None; create the bank if it does not exist."""
-        self._runtime.bank_or_new(validation.bank_id(bank_id))
+        self._runtime.bank_or_new(bank_id)
         named = validation.label("chunk_id", chunk_id)
         return self._runtime.graph.read(bank_id, CHUNK, [named]).get(named)
 
@@ -172,7 +171,7 @@ class Storage:
         """Add sources to a memory."""
         named = validation.label("memory_id", memory_id)
         added = tuple((named, each) for each in validation.instances("sources", sources, Source))
-        with self._runtime.lock(self._runtime.bank(validation.bank_id(bank_id)).key):
+        with self._runtime.lock(self._runtime.bank(bank_id).key):
             self._runtime.graph.apply(ChangeSet(bank_id, sources=added))
 
     # Queues of retains
@@ -189,7 +188,7 @@ class Storage:
         """
         runtime = self._runtime
         numbers, submissions = _operations(operations)
-        bank = runtime.bank_or_new(validation.bank_id(bank_id))
+        bank = runtime.bank_or_new(bank_id)
         start = QueueCheckpoint(validation.label("queue", queue), 0)
         applied = read_one(runtime.graph, bank_id, CHECKPOINT, queue, start).number
         due = [

@@ -43,7 +43,7 @@ class Tags:
             bank_id: which bank.
             include_invalid: count invalidated memories too. Expired ones are never counted.
         """
-        self._runtime.bank(validation.bank_id(bank_id))
+        self._runtime.bank(bank_id)
         all_of_them = validation.flag("include_invalid", include_invalid)
         filter = MemoryFilter(now=utc_now(), include_invalid=all_of_them)
         memories = every_memory(self._runtime.graph, bank_id, filter)
@@ -102,23 +102,22 @@ class Tags:
                     f"nothing in bank {bank_id!r} has the tag {tag!r}; see tags.list({bank_id!r})"
                 )
             new = [_retagged(record, edited(record.memory.tags), now) for record in records]
+            history = [
+                entry
+                for old, edit in zip(records, new, strict=True)
+                for entry in changes_between(old.memory, edit.memory, action, now, reason)
+            ]
+            history += [_change_of(m, edited(m.tags), action, now, reason) for m in models]
             changes = ChangeSet(
                 bank_id,
                 replaced=tuple(new),
-                history=(
-                    *(
-                        entry
-                        for old, edit in zip(records, new, strict=True)
-                        for entry in changes_between(old.memory, edit.memory, action, now, reason)
-                    ),
-                    *(_change_of(m, edited(m.tags), action, now, reason) for m in models),
-                ),
+                history=tuple(history),
                 mental_models=tuple(replace(m, tags=edited(m.tags)) for m in models),
                 mark_consolidated=tuple(r.memory.id for r in new if is_conclusion(r.memory)),
             )
             return changes, len(new) + len(models)
 
-        edits, _ = change(self._runtime, validation.bank_id(bank_id), make)
+        edits, _ = change(self._runtime, bank_id, make)
         self._runtime.reflect_later(bank_id)
         return edits
 

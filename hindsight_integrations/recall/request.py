@@ -268,7 +268,7 @@ def memory_filter(given: FilterOptions, zone: tzinfo) -> MemoryFilter:
         tags=validation.tags(given["tags"]),
         tags_match=tags_match,
         where=conditions({} if given["where"] is None else given["where"], zone),
-        scope=None if scope is None else validation.label("scope", scope),
+        scope=validation.label_or_none("scope", scope),
         window=validation.window(given["window"], zone=zone),
         as_of=None if as_of is None else as_datetime(validation.last_moment("as_of", as_of, zone)),
     )

@@ -6,16 +6,16 @@ invalidated. Statements without such ids are deduplicated; see `deduplication`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import fields, replace
 from datetime import datetime
 
 import numpy as np
 
 from hindsight_integrations.history import Change
-from hindsight_integrations.models import Expiry, Memory, Source, is_conclusion
+from hindsight_integrations.models import Expiry, Memory, is_conclusion
 from hindsight_integrations.results import Skipped, SkipReason
-from hindsight_integrations.retain import deduplication
+from hindsight_integrations.retain.deduplication import StoragePlan, deduplicate
 from hindsight_integrations.stores.base import HISTORY, RECORD, GraphStore, MemoryRecord
 
 REPLACE = "replace"
@@ -73,24 +73,6 @@ def _rendered(value: object) -> str | None:
     return str(dict(value)) if isinstance(value, Mapping) else str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class StoragePlan:
-    """Plan of what to store for each new statement.
-
-    Attributes:
-        deduplicated: statements that become new memories, and sources that stored memories gain;
-            `ids` covers all statements.
-        replaced: stored memories with new content.
-        history: entries that replacements add; all entries of a memory that is stored again.
-        rejected: statements that cannot be stored under their ids, by index.
-    """
-
-    deduplicated: deduplication.Deduplicated
-    replaced: tuple[MemoryRecord, ...] = ()
-    history: tuple[Change, ...] = ()
-    rejected: Mapping[int, Skipped] = field(default_factory=dict)
-
-
 def plan_storage(
     records: Sequence[MemoryRecord],
     has_caller_id: Sequence[bool],
@@ -104,19 +86,11 @@ def plan_storage(
 ) -> StoragePlan:
     """Decide for each statement if it is new, repeats a memory, or replaces one by its id.
 
-    Args:
-        records: the statements.
-        has_caller_id: True for each whose id was given by the caller.
-        nearest: for each, the most similar stored memories with their cosine.
-        ids_by_fingerprint: ids of stored memories by fingerprint (`DUPLICATES`).
-        graph: store of the memories.
-        bank_id: their bank.
-        removed_ids: ids of memories that the same change removes.
-        threshold: cosine from which two statements may be the same.
-        expiry: times to live in the bank.
+    `has_caller_id` is True for each whose id was given by the caller; see `deduplicate` for the
+    others.
     """
     rows = [row for row, is_callers in enumerate(has_caller_id) if not is_callers]
-    deduplicated = deduplication.deduplicate(
+    plan = deduplicate(
         [records[row] for row in rows],
         [nearest[row] for row in rows],
         ids_by_fingerprint,
@@ -125,87 +99,65 @@ def plan_storage(
         removed_ids,
         threshold,
     )
-    with_expiry = tuple(
-        replace(record, memory=expiry.applied_to(record.memory)) for record in deduplicated.records
-    )
-    deduplicated = replace(deduplicated, records=with_expiry)
-    if len(rows) == len(records):
-        return StoragePlan(deduplicated)
-    ids = dict(zip(rows, deduplicated.ids, strict=True))
-    records_with_ids = {
-        row: records[row] for row, is_callers in enumerate(has_caller_id) if is_callers
-    }
-    stored = graph.read(bank_id, RECORD, [record.memory.id for record in records_with_ids.values()])
-    by_caller_id = _CallerIdStatements(graph, bank_id, stored, removed_ids, expiry)
-    for row, record in records_with_ids.items():
-        ids[row] = record.memory.id
-        by_caller_id.add(row, record)
-    return StoragePlan(
-        deduplication.Deduplicated(
-            (*deduplicated.records, *by_caller_id.new),
-            tuple(ids[row] for row in range(len(records))),
-            (*deduplicated.sources, *by_caller_id.sources),
-        ),
-        tuple(by_caller_id.replaced),
-        tuple(by_caller_id.history),
-        by_caller_id.rejected,
-    )
-
-
-class _CallerIdStatements:
-    """Statements with ids given by the caller, grouped by how they are to be stored."""
-
-    def __init__(
-        self,
-        graph: GraphStore,
-        bank_id: str,
-        stored: Mapping[str, MemoryRecord],
-        removed_ids: set[str],
-        expiry: Expiry,
-    ) -> None:
-        self._graph = graph
-        self._bank_id = bank_id
-        self._stored = stored
-        self._removed_ids = removed_ids
-        self._expiry = expiry
-        self._used_ids: set[str] = set()
-        self.new: list[MemoryRecord] = []
-        self.replaced: list[MemoryRecord] = []
-        self.sources: list[tuple[str, Source]] = []
-        self.history: list[Change] = []
-        self.rejected: dict[int, Skipped] = {}
-
-    def add(self, row: int, record: MemoryRecord) -> None:
-        """Add one statement to its group."""
-        memory, known = record.memory, self._stored.get(record.memory.id)
-        if memory.id in self._used_ids:
-            self._reject(row, memory, f"another fact of this retain has the id {memory.id!r}")
-        elif known is None:
-            self._used_ids.add(memory.id)
-            self.new.append(replace(record, memory=self._expiry.applied_to(memory)))
-        elif is_conclusion(known.memory):
-            kind = known.memory.type
-            self._reject(row, memory, f"the id {memory.id!r} is that of an {kind} of the bank")
-        else:
-            self._used_ids.add(memory.id)
-            self._replace(known, record)
-
-    def _reject(self, row: int, memory: Memory, detail: str) -> None:
-        self.rejected[row] = Skipped(memory.text[:80], SkipReason.INVALID, memory.id, detail)
-
-    def _replace(self, known: MemoryRecord, record: MemoryRecord) -> None:
-        old, id = known.memory, known.memory.id
-        is_removed = id in self._removed_ids
-        sources = record.memory.sources if is_removed else (*old.sources, *record.memory.sources)
-        new = replacement_of(old, replace(record.memory, sources=sources), self._expiry)
-        changes = changes_between(old, new, REPLACE, new.updated_at)
+    plan.new = [_expiring(record, expiry) for record in plan.new]
+    with_ids = {row: records[row] for row, is_callers in enumerate(has_caller_id) if is_callers}
+    if not with_ids:
+        return plan
+    ids = dict(zip(rows, plan.ids, strict=True))
+    stored = graph.read(bank_id, RECORD, [record.memory.id for record in with_ids.values()])
+    used: set[str] = set()
+    for row, record in with_ids.items():
+        id = ids[row] = record.memory.id
+        known = stored.get(id)
+        if problem := _problem(id, known, used):
+            text = record.memory.text[:80]
+            plan.rejected[row] = Skipped(text, SkipReason.INVALID, id, problem)
+            continue
+        used.add(id)
+        if known is None:
+            plan.new.append(_expiring(record, expiry))
+            continue
+        is_removed = id in removed_ids
         if is_removed:
-            # The memory and its history are removed with their chunk, so both are stored again.
-            self.new.append(replace(record, memory=new))
-            self.history += self._graph.read(self._bank_id, HISTORY, [id]).get(id, ())
-            self.history += changes
-        elif has_same_content(old, new) and np.allclose(known.vector, record.vector, atol=1e-5):
-            self.sources.append((id, record.memory.sources[0]))
-        else:
-            self.replaced.append(replace(record, memory=new))
-            self.history += changes
+            plan.history += graph.read(bank_id, HISTORY, [id]).get(id, ())
+        _add_replacement(plan, known, record, expiry, is_removed=is_removed)
+    plan.ids = [ids[row] for row in range(len(records))]
+    return plan
+
+
+def _problem(id: str, known: MemoryRecord | None, used: Set[str]) -> str | None:
+    """Return why a statement cannot be stored under its id, if it cannot."""
+    if id in used:
+        return f"another fact of this retain has the id {id!r}"
+    if known is not None and is_conclusion(known.memory):
+        return f"the id {id!r} is that of an {known.memory.type} of the bank"
+    return None
+
+
+def _expiring(record: MemoryRecord, expiry: Expiry) -> MemoryRecord:
+    return replace(record, memory=expiry.applied_to(record.memory))
+
+
+def _add_replacement(
+    plan: StoragePlan,
+    known: MemoryRecord,
+    record: MemoryRecord,
+    expiry: Expiry,
+    *,
+    is_removed: bool,
+) -> None:
+    """Add a statement with the id of a stored memory, which may be removed with its chunk.
+
+    A removed memory and its history are stored again.
+    """
+    old, given = known.memory, record.memory
+    sources = given.sources if is_removed else (*old.sources, *given.sources)
+    new = replacement_of(old, replace(given, sources=sources), expiry)
+    if is_removed:
+        plan.new.append(replace(record, memory=new))
+    elif has_same_content(old, new) and np.allclose(known.vector, record.vector, atol=1e-5):
+        plan.sources.append((old.id, given.sources[0]))
+        return
+    else:
+        plan.replaced.append(replace(record, memory=new))
+    plan.history += changes_between(old, new, REPLACE, new.updated_at)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from hindsight_integrations.history import Change
 from hindsight_integrations.models import Memory, Source, is_conclusion
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.normalization import entity_norm, text_fingerprint
+from hindsight_integrations.results import Skipped
 from hindsight_integrations.stores.base import MEMORY, GraphStore, MemoryRecord
 
 _FILLERS = word_sets("text")["fillers"]
@@ -89,19 +92,30 @@ def _names_compatible(new: Iterable[str], old: Iterable[str]) -> bool:
     return first <= second or second <= first
 
 
-@dataclass(frozen=True, slots=True)
-class Deduplicated:
-    """Result of the deduplication of new statements.
+@dataclass(slots=True)
+class StoragePlan:
+    """Plan of what to store for each new statement.
 
     Attributes:
-        records: the statements to store, each with all its sources.
         ids: for each statement its own id, or that of the memory it repeats.
+        new: statements that become new memories, each with all its sources.
         sources: sources that stored memories gain, each with the memory's id.
+        replaced: stored memories with new content.
+        history: entries that replacements add; all entries of a memory that is stored again.
+        rejected: statements that cannot be stored under their ids, by index.
     """
 
-    records: tuple[MemoryRecord, ...]
-    ids: tuple[str, ...]
-    sources: tuple[tuple[str, Source], ...]
+    ids: list[str] = field(default_factory=list)
+    new: list[MemoryRecord] = field(default_factory=list)
+    sources: list[tuple[str, Source]] = field(default_factory=list)
+    replaced: list[MemoryRecord] = field(default_factory=list)
+    history: list[Change] = field(default_factory=list)
+    rejected: dict[int, Skipped] = field(default_factory=dict)
+
+    @property
+    def written(self) -> list[MemoryRecord]:
+        """The records of new and replaced memories."""
+        return [*self.new, *self.replaced]
 
 
 def deduplicate(
@@ -112,17 +126,12 @@ def deduplicate(
     bank_id: str,
     removed_ids: set[str],
     threshold: float,
-) -> Deduplicated:
+) -> StoragePlan:
     """Separate new statements from repetitions of stored memories or of each other.
 
-    Args:
-        records: the statements.
-        nearest: for each, the most similar stored memories with their cosine.
-        ids_by_fingerprint: ids of stored memories by fingerprint (`DUPLICATES`).
-        graph: store of the memories.
-        bank_id: their bank.
-        removed_ids: ids of memories that the same change removes.
-        threshold: cosine from which two statements may be the same.
+    `nearest` has for each the most similar stored memories with their cosine; from `threshold` on,
+    two may be the same. `ids_by_fingerprint` has the stored ones of equal texts (`DUPLICATES`).
+    Memories that the same change removes, `removed_ids`, cannot be repeated.
     """
     candidates_by_record = [
         {memory_id: cosine for memory_id, cosine in similar if cosine >= threshold}
@@ -136,32 +145,23 @@ def deduplicate(
     # A statement never becomes a source of a conclusion, even if the texts are equal.
     stored = {id: memory for id, memory in memories.items() if not is_conclusion(memory)}
     new_records: dict[str, MemoryRecord] = {}
-    new_ids_by_fingerprint: dict[str, list[str]] = {}
-    ids: list[str] = []
-    sources: list[tuple[str, Source]] = []
+    new_ids_by_fingerprint: defaultdict[str, list[str]] = defaultdict(list)
+    plan = StoragePlan()
     for record, candidates in zip(records, candidates_by_record, strict=True):
-        repeated_id = _repeated_memory(record.memory, candidates, stored, threshold)
-        if repeated_id is not None:
-            sources.append((repeated_id, record.memory.sources[0]))
-            ids.append(repeated_id)
-            continue
-        new_candidates = dict.fromkeys(new_ids_by_fingerprint.get(record.fingerprint, ()), 1.0)
-        repeated_id = _repeated_memory(
-            record.memory,
-            new_candidates,
-            {m: new_records[m].memory for m in new_candidates},
-            threshold,
-        )
-        if repeated_id is not None:
-            new_records[repeated_id] = _with_source(
-                new_records[repeated_id], record.memory.sources[0]
-            )
-            ids.append(repeated_id)
-            continue
-        new_records[record.memory.id] = record
-        new_ids_by_fingerprint.setdefault(record.fingerprint, []).append(record.memory.id)
-        ids.append(record.memory.id)
-    return Deduplicated(tuple(new_records.values()), tuple(ids), tuple(sources))
+        memory = record.memory
+        alike = {id: new_records[id].memory for id in new_ids_by_fingerprint[record.fingerprint]}
+        equal = dict.fromkeys(alike, 1.0)
+        if (id := _repeated_memory(memory, candidates, stored, threshold)) is not None:
+            plan.sources.append((id, memory.sources[0]))
+        elif (id := _repeated_memory(memory, equal, alike, threshold)) is not None:
+            new_records[id] = _with_source(new_records[id], memory.sources[0])
+        else:
+            id = memory.id
+            new_records[id] = record
+            new_ids_by_fingerprint[record.fingerprint].append(id)
+        plan.ids.append(id)
+    plan.new += new_records.values()
+    return plan
 
 
 def _repeated_memory(

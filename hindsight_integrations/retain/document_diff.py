@@ -7,7 +7,7 @@ another writer meanwhile, and never under the bank's lock.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -84,11 +84,7 @@ def plan_replacement(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> Ch
 
     A stored chunk is kept if a submitted one has its fingerprint and the order allows it. New
     chunks get positions between those of their kept neighbours; where no gap is left, the chunks
-    after them are replaced as well.
-
-    Args:
-        stored: the document's chunks, by position.
-        fingerprints: fingerprints of the submitted chunks, in order.
+    after them are replaced as well. `stored` is in the order of positions.
     """
     matched = _match_stored(stored, fingerprints)
     added: list[tuple[int, int]] = []
@@ -103,15 +99,10 @@ def plan_replacement(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> Ch
         if len(pending) > 1 and gap < 1:
             del matched[index]
             continue
-        added += [
-            (chunk_index, last_position + (step + 1) * gap)
-            for step, chunk_index in enumerate(pending[:-1])
-        ]
+        added += _placed(pending[:-1], last_position, gap)
         pending = []
         last_position = limit
-    added += [
-        (chunk_index, last_position + (step + 1) * STEP) for step, chunk_index in enumerate(pending)
-    ]
+    added += _placed(pending, last_position)
     kept_ids = {chunk.id for chunk in matched.values()}
     removed = tuple(chunk for chunk in stored if chunk.id not in kept_ids)
     return ChunkPlan(tuple(added), len(kept_ids), removed)
@@ -119,14 +110,9 @@ def plan_replacement(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> Ch
 
 def plan_addition(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> ChunkPlan:
     """Plan to append the submitted chunks that the document does not have yet."""
-    stored_fingerprints = {chunk.fingerprint for chunk in stored}
-    last_position = stored[-1].position if stored else 0
-    new = [
-        index
-        for index, fingerprint in enumerate(fingerprints)
-        if fingerprint not in stored_fingerprints
-    ]
-    added = tuple((index, last_position + (step + 1) * STEP) for step, index in enumerate(new))
+    known = {chunk.fingerprint for chunk in stored}
+    new = [index for index, fingerprint in enumerate(fingerprints) if fingerprint not in known]
+    added = tuple(_placed(new, _last_position(stored)))
     return ChunkPlan(added, len(fingerprints) - len(new), ())
 
 
@@ -136,25 +122,25 @@ def plan_window(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> ChunkPl
     The window overlaps if its first chunks equal the last stored ones, and enough of them
     (`MIN_WINDOW_OVERLAP`). All chunks after the overlap are new, even if they repeat earlier ones.
     """
-    stored_fingerprints, new_fingerprints = (
-        [chunk.fingerprint for chunk in stored],
-        list(fingerprints),
-    )
-    overlap = 0
-    for start in range(len(stored_fingerprints)):
-        length = len(stored_fingerprints) - start
-        covers_document = start == 0 and 1 < length < len(new_fingerprints)
-        if (covers_document or length >= MIN_WINDOW_OVERLAP) and stored_fingerprints[
-            start:
-        ] == new_fingerprints[:length]:
-            overlap = length
-            break
-    last_position = stored[-1].position if stored else 0
-    added = tuple(
-        (index, last_position + (index - overlap + 1) * STEP)
-        for index in range(overlap, len(new_fingerprints))
-    )
-    return ChunkPlan(added, overlap, ())
+    known, given = [chunk.fingerprint for chunk in stored], list(fingerprints)
+
+    def overlaps(length: int) -> bool:
+        is_whole_document = 1 < length == len(known) < len(given)
+        is_enough = is_whole_document or length >= MIN_WINDOW_OVERLAP
+        return is_enough and known[-length:] == given[:length]
+
+    overlap = next(filter(overlaps, range(len(known), 0, -1)), 0)
+    added = _placed(range(overlap, len(given)), _last_position(stored))
+    return ChunkPlan(tuple(added), overlap, ())
+
+
+def _placed(indexes: Iterable[int], after: int, gap: int = STEP) -> list[tuple[int, int]]:
+    """Return these indexes of chunks with the positions after one, so far apart."""
+    return [(index, after + step * gap) for step, index in enumerate(indexes, 1)]
+
+
+def _last_position(stored: Sequence[Chunk]) -> int:
+    return stored[-1].position if stored else 0
 
 
 def _match_stored(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> dict[int, Chunk]:
@@ -222,10 +208,10 @@ class RetainDependencies:
 
 
 class PrecedingTurn(NamedTuple):
-    """A turn's text, and its speaker if known."""
+    """A turn's text, and its speaker if known; of no turn, neither."""
 
-    text: str
-    speaker: str | None
+    text: str | None = None
+    speaker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +221,7 @@ class NewChunk:
     text: str
     turn: Turn
     fingerprint: str
-    preceding: PrecedingTurn | None
+    preceding: PrecedingTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,8 +413,8 @@ def _with_hidden_chunks(
     hidden = [chunk for chunk in stored if chunk.id in hidden_ids]
     if mode == "replace":
         return replace(plan, removed=(*plan.removed, *hidden))
-    visible_positions = [chunk.position for chunk in stored if chunk.id not in hidden_ids]
-    offset = stored[-1].position - (visible_positions[-1] if visible_positions else 0)
+    visible = [chunk for chunk in stored if chunk.id not in hidden_ids]
+    offset = stored[-1].position - _last_position(visible)
     return ChunkPlan(
         tuple((index, position + offset) for index, position in plan.added),
         plan.kept_count,
@@ -479,12 +465,13 @@ def _looks_like_conversation(
 
 def _chunks(deps: RetainDependencies, submission: Submission) -> Iterator[NewChunk]:
     """Cut the turns of a submission into chunks."""
-    preceding: PrecedingTurn | None = None
+    preceding = PrecedingTurn()
     for turn in submission.turns:
         fields = turn_digest(replace(turn, text=""), submission.stamp)
         for text in deps.chunk_texts(turn.text):
             yield NewChunk(text, turn, digest(deps.extractor.id, fields, text), preceding)
-        preceding = PrecedingTurn(turn.text, turn.speaker) if submission.is_spoken else None
+        if submission.is_spoken:
+            preceding = PrecedingTurn(turn.text, turn.speaker)
 
 
 def pending_chunks(diffs: Sequence[DocumentDiff], facts: FactsByChunk) -> list[tuple[int, int]]:
@@ -514,8 +501,7 @@ def extract_facts(
     encoded = iter(deps.encoder.encode(list(chain.from_iterable(texts))))
     return {
         key: ChunkFacts(
-            tuple(map(_encoded, chunk_facts.facts, indexed, encoded)),
-            chunk_facts.rejected,
+            tuple(map(_encoded, chunk_facts.facts, indexed, encoded)), chunk_facts.rejected
         )
         for key, chunk_facts, indexed in zip(pending, extracted, texts, strict=True)
     }
@@ -567,8 +553,8 @@ def _passage(diff: DocumentDiff, chunk: NewChunk, bank: Bank | None) -> Passage:
         mentioned_at=turn.mentioned_at,
         speaker=turn.speaker,
         addressees=tuple(name for name in diff.all_speakers if name != turn.speaker),
-        preceding=chunk.preceding.text if chunk.preceding else None,
-        preceding_speaker=chunk.preceding.speaker if chunk.preceding else None,
+        preceding=chunk.preceding.text,
+        preceding_speaker=chunk.preceding.speaker,
         title=turn.context_in(submission.stamp),
         type=submission.stamp.type,
         bank=bank,
@@ -593,7 +579,7 @@ def _indexed(diff: DocumentDiff, fact: Fact, chunk: NewChunk) -> str:
         speaker=turn.speaker,
         title=turn.context_in(diff.submission.stamp),
         said_at=turn.said_at if turn.dated else None,
-        preceding=chunk.preceding.text if chunk.preceding else None,
+        preceding=chunk.preceding.text,
     )
 
 

@@ -77,13 +77,9 @@ def indexed_of(memory: Memory, context: IndexContext = _NO_CONTEXT) -> str:
 def record_of(
     memory: Memory, indexed: str, encoded: EncodedText, entity_ids: Sequence[str]
 ) -> MemoryRecord:
-    """Return a memory with what the searches need.
+    """Return a memory with what the searches need: its indexed text, and the vectors of that.
 
-    Args:
-        memory: the memory itself.
-        indexed: its indexed text.
-        encoded: that text's vectors.
-        entity_ids: entities it mentions, aligned with `memory.entities`.
+    `entity_ids` are aligned with `memory.entities`.
     """
     return MemoryRecord(
         memory=memory,
@@ -134,12 +130,7 @@ def index_contexts(
 
 
 def _index_context(record: MemoryRecord, preceding: Iterable[str]) -> IndexContext:
-    """Return the context that accounts for a memory's terms.
-
-    Args:
-        record: the memory with its terms.
-        preceding: the turns before it, the latest first.
-    """
+    """Return the context that accounts for a memory's terms; the latest turn before it is first."""
     words = words_of(record.lexemes)
     questions = (text for text in preceding if preceding_question(record.memory.text, text))
     for question in chain([None], questions):

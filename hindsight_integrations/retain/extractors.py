@@ -16,11 +16,7 @@ from functools import cache
 from typing import Any, NamedTuple, TypeVar, cast
 
 from hindsight_integrations import validation
-from hindsight_integrations.errors import (
-    ExtractionError,
-    HindsightError,
-    InvalidInputError,
-)
+from hindsight_integrations.errors import ExtractionError, HindsightError, InvalidInputError
 from hindsight_integrations.models import Entity, TurnKind
 from hindsight_integrations.nlp.embeddings import checked
 from hindsight_integrations.nlp.llm import StructuredModel
@@ -194,12 +190,7 @@ def extract_all(
 ) -> list[ExtractedFacts]:
     """Return the facts of each passage, each fact checked.
 
-    Args:
-        extractor: draws the facts.
-        passages: what it is given.
-        known: entities of the bank; see `Extractor.extract`.
-        dimension: length of the vector that a fact may carry.
-        max_chars: longest text of a fact.
+    A fact has a text of at most `max_chars`, and may carry a vector of this dimension.
 
     Raises:
         ExtractionError: the extractor raised, or its answer has no list of facts for a passage.
@@ -274,7 +265,7 @@ def _checked(given: object, dimension: int, max_chars: int) -> Fact:
             validation.not_negative("a cause", c) for c in _several("causes", fact.causes)
         ),
         kind=None if fact.kind is None else validation.choice("kind", fact.kind, TurnKind),
-        id=None if fact.id is None else validation.label("id", fact.id),
+        id=validation.label_or_none("id", fact.id),
         vector=vector,
         metadata=validation.metadata(fact.metadata),
     )
@@ -313,5 +304,5 @@ def _mention(value: object) -> Mention:
         mention,
         name=validation.label("a mention", mention.name),
         kind=validation.label("its kind", mention.kind),
-        addressed_as=None if other is None else validation.label("addressed_as", other),
+        addressed_as=validation.label_or_none("addressed_as", other),
     )

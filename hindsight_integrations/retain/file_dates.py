@@ -176,16 +176,14 @@ def is_dateline(text: str, offset: int) -> bool:
     alone = _LINE.fullmatch(line)
     if alone and _is_date_alone(alone["text"]):
         return True
-    front = FRONT_MATTER.match(text)
-    field = _FIELD.fullmatch(line) if front and offset < front.end() else None
+    field = _FIELD.fullmatch(line) if offset < _end_of_front_matter(text) else None
     return field is not None and field["name"].strip().casefold() in _FIELDS
 
 
 def _cuts(text: str, date: FileDate | None) -> Iterator[tuple[int, datetime | None]]:
     """Yield the offsets at which the date of the text changes, each with the new date."""
-    front = FRONT_MATTER.match(text)
     level: int | None = None
-    for start, depth, words in _headings(text, front.end() if front else 0):
+    for start, depth, words in _headings(text, _end_of_front_matter(text)):
         span = _date_of_words(words, date)
         if span is not None and span.precision is Precision.DAY:
             level = depth
@@ -193,6 +191,11 @@ def _cuts(text: str, date: FileDate | None) -> Iterator[tuple[int, datetime | No
         elif level is not None and depth and level and depth <= level:
             level = None
             yield start, None
+
+
+def _end_of_front_matter(text: str) -> int:
+    front = FRONT_MATTER.match(text)
+    return front.end() if front else 0
 
 
 def _only_leads(text: str) -> bool:
@@ -252,8 +255,7 @@ def _value(text: str) -> TimeSpan | datetime | None:
 
 def _date_of_heading(text: str) -> TimeSpan | None:
     """Return the date of the first heading, or of a first line that is nothing but a date."""
-    front = FRONT_MATTER.match(text)
-    body = text[front.end() :] if front else text
+    body = text[_end_of_front_matter(text) :]
     first = next((line.strip() for line in body.splitlines() if line.strip()), "")
     alone = _LINE.fullmatch(first)
     if alone and _is_date_alone(alone["text"]):
@@ -270,16 +272,9 @@ def _is_date_alone(line: str) -> bool:
     if any(pattern.fullmatch(words) for pattern in _NUMERIC[:3]):
         return True
     times = find_times(words, datetime(2000, 1, 1, tzinfo=UTC))
-    return len(times) == 1 and _covers(words, times[0].text) and _is_day(times[0].span)
-
-
-def _covers(line: str, date: str) -> bool:
-    rest = line.replace(date, "", 1).strip(" ,.()[]*:")
-    return not rest
-
-
-def _is_day(span: TimeSpan) -> bool:
-    return span.precision is Precision.DAY
+    if len(times) != 1 or times[0].span.precision is not Precision.DAY:
+        return False
+    return not words.replace(times[0].text, "", 1).strip(" ,.()[]*:")
 
 
 def _date_of_words(words: str, date: FileDate | None) -> TimeSpan | None:
@@ -300,7 +295,8 @@ def _worded(words: str, date: FileDate | None) -> TimeSpan | None:
             continue
         if spelled and time.span.precision in (Precision.DAY, Precision.MONTH):
             return time.span
-        if date and not spelled and _is_day(time.span) and re.search(r"\d", time.text):
+        is_day = time.span.precision is Precision.DAY
+        if date and not spelled and is_day and re.search(r"\d", time.text):
             return _in_reach(time.span, date)
     return None
 
@@ -325,11 +321,8 @@ def _stands_apart(words: str, start: int, end: int) -> bool:
 
 def _numeric_day(text: str) -> TimeSpan | None:
     """Return the first day given in figures whose order of day and month is plain."""
-    for pattern in _NUMERIC:
-        for match in pattern.finditer(text):
-            if span := _day_of(match):
-                return span
-    return None
+    matches = (match for pattern in _NUMERIC for match in pattern.finditer(text))
+    return next((span for match in matches if (span := _day_of(match))), None)
 
 
 def _day_of(match: re.Match[str]) -> TimeSpan | None:

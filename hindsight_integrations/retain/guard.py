@@ -179,11 +179,7 @@ def guarded_memory(guards: Sequence[BeforeRetain], memory: Memory) -> Memory | N
     if out is None:
         return None
     return replace(
-        memory,
-        text=out.text,
-        speaker=out.speaker,
-        context=out.context,
-        metadata=dict(out.metadata),
+        memory, text=out.text, speaker=out.speaker, context=out.context, metadata=dict(out.metadata)
     )
 
 

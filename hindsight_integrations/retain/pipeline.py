@@ -29,19 +29,13 @@ from hindsight_integrations.errors import (
     StoreCorruptError,
     StoreError,
 )
-from hindsight_integrations.models import (
-    Document,
-    Link,
-    Memory,
-    MemoryType,
-    TimeSpan,
-    utc_now,
-)
+from hindsight_integrations.models import Document, Link, Memory, MemoryType, TimeSpan, utc_now
 from hindsight_integrations.normalization import new_id, text_fingerprint
 from hindsight_integrations.results import Failed, RetainResult, Skipped, SkipReason
-from hindsight_integrations.retain import caller_ids, deduplication
+from hindsight_integrations.retain import caller_ids
 from hindsight_integrations.retain import links as linking
 from hindsight_integrations.retain.causes import MAX_STATEMENTS_BACK, Utterance, causes
+from hindsight_integrations.retain.deduplication import StoragePlan
 from hindsight_integrations.retain.document_diff import (
     DocumentDiff,
     FactsByChunk,
@@ -136,11 +130,11 @@ def retain(
         if pending_chunks(diffs, facts):
             continue
         try:
-            plan = _plan_retain(deps, bank, diffs, facts, checkpoint)
+            changes, result = _plan_retain(deps, bank, diffs, facts, checkpoint)
             with deps.lock(bank.key) as current_lock_count:
                 if current_lock_count != lock_count + 1:  # another writer came in between
-                    plan = _plan_retain(deps, bank, diffs, facts, checkpoint)
-                result = _apply_plan(deps.graph, plan)
+                    changes, result = _plan_retain(deps, bank, diffs, facts, checkpoint)
+                result = replace(result, removed=deps.graph.apply(changes))
                 break
         except BankNotFoundError:
             raise  # the bank was deleted meanwhile
@@ -155,26 +149,17 @@ def retain(
     return replace(result, skipped=(*result.skipped, *refused)) if refused else result
 
 
-class _RetainPlan(NamedTuple):
-    """Changes of a retain, and its result; `removed` is only known once they are applied."""
-
-    changes: ChangeSet
-    result: RetainResult
-
-
-def _apply_plan(graph: GraphStore, plan: _RetainPlan) -> RetainResult:
-    """Apply a plan in one transaction; the bank must not have changed since it was planned."""
-    return replace(plan.result, removed=graph.apply(plan.changes))
-
-
 def _plan_retain(
     deps: RetainDependencies,
     bank: StoredBank,
     diffs: Sequence[DocumentDiff],
     facts: FactsByChunk,
     checkpoint: QueueCheckpoint | None,
-) -> _RetainPlan:
-    """Resolve entities, deduplicate and link against the current bank; write nothing."""
+) -> tuple[ChangeSet, RetainResult]:
+    """Resolve entities, deduplicate and link against the current bank; write nothing.
+
+    `removed` of the result is only known once the changes are applied.
+    """
     bank_id = bank.bank.id
     now = utc_now()
     statements = [new_statements(n, diff, facts) for n, diff in enumerate(diffs)]
@@ -197,43 +182,39 @@ def _plan_retain(
     removed_ids = _removed_with_chunks(deps.graph, bank_id, diffs)
     nearest = reads.nearest()
     has_caller_id = [statement.fact.id is not None for statement in all_statements]
-    storage_plan = caller_ids.plan_storage(
+    plan = caller_ids.plan_storage(
         records, has_caller_id, nearest, reads.ids_by_fingerprint(), deps.graph, bank_id,
         removed_ids, deps.settings.duplicate_similarity, profile.expiry,
     )  # fmt: skip
-    deduplicated = storage_plan.deduplicated
-    links = _links(deps, bank_id, all_statements, deduplicated, nearest, reads.near_in_time)
-    links += _causal_links(diffs, statements, deduplicated)
+    links = _links(deps, bank_id, all_statements, plan, nearest, reads.near_in_time)
+    links += _causal_links(diffs, statements, plan.ids)
     changes = replace(
-        _changes(bank_id, diffs, resolution, storage_plan, now),
+        _changes(bank_id, diffs, resolution, plan, now),
         # The version guards memories that gain a source against concurrent corrections.
-        version=current.version
-        if current and (deduplicated.sources or storage_plan.replaced)
-        else None,
+        version=current.version if current and (plan.sources or plan.replaced) else None,
         links=tuple(links),
         checkpoint=checkpoint,
     )
     result = RetainResult(
         bank_id=bank_id,
-        stored=tuple(record.memory for record in (*deduplicated.records, *storage_plan.replaced)),
-        skipped=tuple(_skipped(diffs, statements, facts, storage_plan)),
-        replaced=tuple(record.memory.id for record in storage_plan.replaced),
+        stored=tuple(record.memory for record in plan.written),
+        skipped=tuple(_skipped(diffs, statements, facts, plan)),
+        replaced=tuple(record.memory.id for record in plan.replaced),
         joined=resolution.joined,
         document_ids=tuple(diff.submission.document_id for diff in diffs),
     )
-    return _RetainPlan(changes, result)
+    return changes, result
 
 
 def _changes(
     bank_id: str,
     diffs: Sequence[DocumentDiff],
     resolution: Resolution,
-    storage_plan: caller_ids.StoragePlan,
+    plan: StoragePlan,
     now: datetime,
 ) -> ChangeSet:
     """Return the changes to documents, entities and memories, without links and checkpoint."""
-    written = (*storage_plan.deduplicated.records, *storage_plan.replaced)
-    mentioned = {entity_id for record in written for entity_id in record.entity_ids}
+    mentioned = {entity_id for record in plan.written for entity_id in record.entity_ids}
     return ChangeSet(
         bank_id=bank_id,
         expected=tuple(diff.expected for diff in diffs),
@@ -242,10 +223,10 @@ def _changes(
         chunks=tuple(c for diff in diffs for c in new_chunks(diff)),
         entities=tuple(e for e in resolution.created if e.id in mentioned),
         names=tuple(EntityNames(e.id, e.name, e.aliases) for e in resolution.renamed),
-        memories=storage_plan.deduplicated.records,
-        replaced=storage_plan.replaced,
-        history=storage_plan.history,
-        sources=storage_plan.deduplicated.sources,
+        memories=tuple(plan.new),
+        replaced=tuple(plan.replaced),
+        history=tuple(plan.history),
+        sources=tuple(plan.sources),
     )
 
 
@@ -377,7 +358,7 @@ def _links(
     deps: RetainDependencies,
     bank_id: str,
     statements: Sequence[Statement],
-    deduplicated: deduplication.Deduplicated,
+    plan: StoragePlan,
     nearest: Sequence[Sequence[tuple[str, float]]],
     near_in_time: Callable[[], list[tuple[str, datetime]]],
 ) -> list[Link]:
@@ -386,21 +367,20 @@ def _links(
     `near_in_time` waits for the stored memories near the times of all statements.
     """
     settings = deps.settings
-    new_ids = {record.memory.id for record in deduplicated.records}
-    rows = [i for i, memory_id in enumerate(deduplicated.ids) if memory_id in new_ids]
-    rows = list({deduplicated.ids[i]: i for i in reversed(rows)}.values())[::-1]
+    new_ids = {record.memory.id for record in plan.new}
+    rows = [i for i, memory_id in enumerate(plan.ids) if memory_id in new_ids]
+    rows = list({plan.ids[i]: i for i in reversed(rows)}.values())[::-1]
     links: list[Link] = []
     if rows:
-        ids = [deduplicated.ids[i] for i in rows]
         links += linking.semantic_links(
-            ids,
+            [plan.ids[i] for i in rows],
             np.stack([statements[i].encoded.vector for i in rows]),
             [nearest[i] for i in rows],
             threshold=settings.semantic_link_similarity,
             limit=settings.semantic_links,
         )
         dated = [
-            (deduplicated.ids[i], statements[i].source.mentioned_at)
+            (plan.ids[i], statements[i].source.mentioned_at)
             for i in rows
             if statements[i].chunk.turn.dated
         ]
@@ -418,10 +398,13 @@ def _links(
 def _causal_links(
     diffs: Sequence[DocumentDiff],
     statements: Sequence[Sequence[Statement]],
-    deduplicated: deduplication.Deduplicated,
+    ids: Iterable[str],
 ) -> list[Link]:
-    """Return the causal links given by the extractor, and those between successive statements."""
-    ids = iter(deduplicated.ids)
+    """Return the causal links given by the extractor, and those between successive statements.
+
+    `ids` are those of the memories of all statements.
+    """
+    ids = iter(ids)
     links: dict[tuple[str, str], Link] = {}
     for diff, group in zip(diffs, statements, strict=True):
         statements_by_id = [(next(ids), statement) for statement in group]
@@ -484,7 +467,7 @@ def _skipped(
     diffs: Sequence[DocumentDiff],
     statements: Sequence[list[Statement]],
     facts: FactsByChunk,
-    storage_plan: caller_ids.StoragePlan,
+    plan: StoragePlan,
 ) -> Iterator[Skipped]:
     """Yield a report on each input that was not stored: unchanged, empty, repeated or rejected."""
     for number, (diff, group) in enumerate(zip(diffs, statements, strict=True)):
@@ -501,15 +484,11 @@ def _skipped(
         elif not diff.chunks:
             yield Skipped("", SkipReason.EMPTY)
     all_statements = [statement for group in statements for statement in group]
-    new_ids = {
-        record.memory.id for record in (*storage_plan.deduplicated.records, *storage_plan.replaced)
-    }
+    new_ids = {record.memory.id for record in plan.written}
     reported: set[str] = set()
-    for row, (statement, memory_id) in enumerate(
-        zip(all_statements, storage_plan.deduplicated.ids, strict=True)
-    ):
-        if row in storage_plan.rejected:
-            yield storage_plan.rejected[row]
+    for row, (statement, memory_id) in enumerate(zip(all_statements, plan.ids, strict=True)):
+        if row in plan.rejected:
+            yield plan.rejected[row]
         elif memory_id in new_ids and memory_id not in reported:
             reported.add(memory_id)
         else:
@@ -569,10 +548,7 @@ def retain_many(
 
 
 def _batches(
-    items: Iterable[object],
-    deps: RetainDependencies,
-    bank: StoredBank,
-    failed: list[Failed],
+    items: Iterable[object], deps: RetainDependencies, bank: StoredBank, failed: list[Failed]
 ) -> Iterator[list[tuple[int, Submission]]]:
     """Yield batches of items with their indexes, in which no two items are of the same document."""
     batch: list[tuple[int, Submission]] = []

@@ -81,12 +81,7 @@ def made_records(
 ) -> list[MadeRecord]:
     """Return the records of memories, each with the vector given or a new one.
 
-    Args:
-        deps: what a retain works with.
-        bank: the bank.
-        memories: the memories.
-        vectors: a vector or None for each.
-        dated: False if their dates are not to be searched by.
+    `dated` is False if their dates are not to be searched by.
 
     Raises:
         InvalidInputError: a field cannot be used.
@@ -120,10 +115,6 @@ def made_records(
 def checked_memory(memory: object, max_chars: int) -> Memory:
     """Return a caller's memory with all fields checked.
 
-    Args:
-        memory: the memory.
-        max_chars: most characters of its text.
-
     Raises:
         InvalidInputError: it is no `Memory`, or a field cannot be used.
     """
@@ -137,13 +128,13 @@ def checked_memory(memory: object, max_chars: int) -> Memory:
         type=validation.memory_type(memory.type),
         occurred=validation.spans("memory.occurred", memory.occurred),
         mentioned_at=with_offset(validation.timestamp("memory.mentioned_at", memory.mentioned_at)),
-        speaker=None if memory.speaker is None else validation.label("speaker", memory.speaker),
+        speaker=validation.label_or_none("speaker", memory.speaker),
         context=_text("memory.context", memory.context, validation.MAX_CONTEXT),
         entities=validation.entities(memory.entities, "memory.entities"),
         tags=validation.tags(memory.tags),
         metadata=validation.metadata(memory.metadata),
         confidence=validation.confidence(memory.confidence),
-        scope=None if memory.scope is None else validation.label("scope", memory.scope),
+        scope=validation.label_or_none("scope", memory.scope),
         sources=sources,
         created_at=as_datetime(validation.timestamp("memory.created_at", memory.created_at)),
         updated_at=as_datetime(validation.timestamp("memory.updated_at", memory.updated_at)),

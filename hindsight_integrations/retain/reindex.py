@@ -27,7 +27,6 @@ from hindsight_integrations.retain.mentions import candidate_names
 from hindsight_integrations.stores.attempts import attempts
 from hindsight_integrations.stores.base import (
     CHUNK,
-    CONCLUSIONS_CITING,
     EDITED_NAMES,
     ENTITY,
     ENTITY_NAMED,
@@ -35,7 +34,6 @@ from hindsight_integrations.stores.base import (
     MEMORY,
     MEMORY_ID,
     MENTIONS,
-    NO_LIMIT,
     RECORD,
     ChangeSet,
     EmbedderIdentity,
@@ -47,10 +45,8 @@ from hindsight_integrations.stores.base import (
     StoredBank,
     UnstagedError,
 )
-from hindsight_integrations.stores.integrity import (
-    unreadable_error,
-)
-from hindsight_integrations.stores.reads import SCAN_PAGE, every_memory
+from hindsight_integrations.stores.integrity import unreadable_error
+from hindsight_integrations.stores.reads import SCAN_PAGE, consolidated, every_id, every_memory
 from hindsight_integrations.timespan import where_said
 
 _MOST_MENTIONS = 1000
@@ -83,15 +79,8 @@ def correct(
 
     If the text, the speaker or the time of saying differs, its times, entities, terms and vectors
     are computed again. Of an unchanged text, times and entities that did not come from it stay.
-
-    Args:
-        deps: what a retain works with.
-        bank_id: the bank.
-        record: the record to correct.
-        memory: the corrected memory.
-        occurred: the times it happened, in place of those computed.
-        entities: names of the entities it mentions, in place of those computed.
-        zone: the time zone in which it was said; by default that of the days it names.
+    The times and names of entities given take the place of those computed; `zone` is that in which
+    it was said, by default that of the days it names.
     """
     corrected = CorrectedRecord(replace(record, memory=memory))
     old = record.memory
@@ -169,12 +158,8 @@ def _reindexed_replies(
 ) -> Iterator[CorrectedRecord]:
     """Yield the replies of a document that were indexed with questions, without them.
 
-    Args:
-        deps: what a retain works with.
-        bank_id: the bank.
-        document_id: the document.
-        asked: text of a chunk to the question in it.
-        leaving: ids of the memories about to be forgotten.
+    `asked` gives for the text of a chunk the question in it, `leaving` the ids of the memories
+    about to be forgotten.
     """
     filter = MemoryFilter(now=None, document_id=document_id, include_invalid=True)
     held = [m for m in every_memory(deps.graph, bank_id, filter) if m.id not in leaving]
@@ -357,15 +342,12 @@ def _with_terms(
         ]
         if not renewed:
             return texts
-        pending = set(deps.graph.pending_consolidation(bank_id, NO_LIMIT))
         ids = [record.memory.id for record in renewed]
-        citing = deps.graph.read(bank_id, CONCLUSIONS_CITING, ids)
         changes = ChangeSet(
             bank_id,
             version=None if bank is None else bank.version,
             replaced=tuple(renewed),
-            # They say what they said: nothing is to be concluded from them again.
-            mark_consolidated=tuple({*ids, *chain(*citing.values())} - pending),
+            mark_consolidated=consolidated(deps.graph, bank_id, ids),
         )
         try:
             deps.graph.apply(changes)
@@ -403,7 +385,7 @@ def rebuild(
 ) -> Damaged:
     """Find the memories of a bank that cannot be read whole, and make again what can be."""
     bank_id = bank.bank.id
-    everything = deps.graph.find_ids(bank_id, EVERYTHING, NO_LIMIT) or []
+    everything = every_id(deps.graph, bank_id, EVERYTHING)
     left: list[str] = []
     rebuilt: list[str] = []
     for start in range(0, len(everything), SCAN_PAGE):

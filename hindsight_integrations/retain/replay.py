@@ -7,11 +7,11 @@ one conversation that goes on, and no second one that says the same.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hindsight_integrations.models import Chunk, Memory
+from hindsight_integrations.models import Memory
 from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.request import SharedFields, Submission, Turn
@@ -65,7 +65,8 @@ def as_continuation(deps: RetainDependencies, bank_id: str, submission: Submissi
     nearest = [document_id for document_id, _ in shared.most_common(MOST_DOCUMENTS)]
     chunks = graph.read(bank_id, DOCUMENT_CHUNKS, nearest)
     for document_id in nearest:
-        stored = _stored_pieces(chunks.get(document_id, ()), times[document_id])
+        said = times[document_id]
+        stored = [_StoredPiece(c.text, said.get(c.id)) for c in chunks.get(document_id, ())]
         repeated = _repeated(stored, pieces)
         if repeated:
             return replace(
@@ -105,10 +106,6 @@ def _agrees(memory: Memory, turn: Turn, shared: SharedFields) -> bool:
     return (memory.scope, set(memory.tags), dict(stored), memory.context) == (
         *(shared.scope, set(shared.tags), fields, shared.context),
     )
-
-
-def _stored_pieces(chunks: Sequence[Chunk], times: Mapping[str, datetime]) -> list[_StoredPiece]:
-    return [_StoredPiece(chunk.text, times.get(chunk.id)) for chunk in chunks]
 
 
 def _repeated(stored: Sequence[_StoredPiece], pieces: Sequence[_Piece]) -> int:

@@ -209,12 +209,7 @@ def turn_digest(turn: Turn, shared: SharedFields) -> str:
 
 
 def text_submission(item: Item, max_chars: int, zone: tzinfo = UTC) -> Submission:
-    """Return the submission of a text.
-
-    Args:
-        item: the text.
-        max_chars: the longest text.
-        zone: that of times that carry none; see `Settings.timezone`.
+    """Return the submission of a text; times that carry no zone are in `zone`.
 
     Raises:
         InvalidInputError: an argument cannot be used.
@@ -230,8 +225,8 @@ def text_submission(item: Item, max_chars: int, zone: tzinfo = UTC) -> Submissio
         text=validation.content(clean, max_chars) if clean.strip() else clean,
         mentioned_at=validation.time_or_now("timestamp", item.timestamp, zone),
         dated=item.timestamp is not None,
-        speaker=None if item.speaker is None else validation.label("speaker", item.speaker),
-        reference=None if item.id is None else validation.label("id", item.id),
+        speaker=validation.label_or_none("speaker", item.speaker),
+        reference=validation.label_or_none("id", item.id),
     )
     turns = _sections(item, turn, zone)
     if item.markdown:
@@ -249,7 +244,7 @@ def text_submission(item: Item, max_chars: int, zone: tzinfo = UTC) -> Submissio
 def _sections(item: Item, turn: Turn, zone: tzinfo) -> tuple[Turn, ...]:
     """Return the turn with the date of its file, cut at date headings or as Markdown."""
     date = None
-    name = None if item.file is None else validation.label("file", item.file)
+    name = validation.label_or_none("file", item.file)
     modified = validation.timestamp("modified", item.modified, zone)
     if modified is not None:
         modified = in_zone(modified, zone)
@@ -302,12 +297,8 @@ def conversation_submission(
 ) -> Submission:
     """Return the submission of a conversation, given as `Message`s or mappings like them.
 
-    Args:
-        messages: the conversation.
-        session: the caller's id of it.
-        shared: the fields that all messages share.
-        max_chars: the longest text.
-        zone: that of times that carry none; see `Settings.timezone`.
+    `session` is the caller's id of it, `shared` has the fields that all messages share, and times
+    that carry no zone are in `zone`.
 
     Raises:
         InvalidInputError: a message cannot be used.
@@ -326,11 +317,7 @@ def conversation_submission(
                 mentioned_at=timestamp or now + number * SPACING,
                 dated=timestamp is not None,
                 speaker=validation.label(f"messages[{number}].speaker", message.speaker),
-                reference=(
-                    None
-                    if message.id is None
-                    else validation.label(f"messages[{number}].id", message.id)
-                ),
+                reference=validation.label_or_none(f"messages[{number}].id", message.id),
                 metadata=validation.metadata(message.metadata),
             )
         )
@@ -432,18 +419,16 @@ def _mode(mode: str) -> UpdateMode:
 
 
 def _shared_fields(item: Item, zone: tzinfo) -> SharedFields:
-    expires_at = validation.timestamp("expires_at", item.expires_at, zone)
+    context, expires_at = item.context, validation.timestamp("expires_at", item.expires_at, zone)
+    if context is not None:
+        context = validation.text(context, "context", most=validation.MAX_CONTEXT)
     return SharedFields(
-        context=(
-            None
-            if item.context is None
-            else validation.text(item.context, "context", most=validation.MAX_CONTEXT)
-        ),
+        context=context,
         metadata=validation.metadata(item.metadata),
         tags=validation.tags(item.tags),
         entities=validation.entities(item.entities),
         type=None if item.type is None else validation.memory_type(item.type),
         confidence=validation.confidence(item.confidence),
         expires_at=None if expires_at is None else as_datetime(expires_at),
-        scope=None if item.scope is None else validation.label("scope", item.scope),
+        scope=validation.label_or_none("scope", item.scope),
     )

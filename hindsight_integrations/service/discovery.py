@@ -66,10 +66,8 @@ def find_service(folder: str | os.PathLike[str]) -> RunningService | None:
 def announced(folder: str | os.PathLike[str] | None, service: RunningService) -> Iterator[None]:
     """Let others find the service while the block runs; the folder is open in this process.
 
-    Args:
-        folder: of the memory; one that this process does not own, since the memory is on servers
-            or in RAM, is left alone.
-        service: this one.
+    A folder that this process does not own, since the memory is on servers or in RAM, is left
+    alone.
     """
     target = Path(os.fspath(folder or "")).expanduser().absolute() / SERVICE
     if _owner(target.parent) != os.getpid():

@@ -49,11 +49,7 @@ def checkpoint_of(operation_id: str, digest: str, number: int = DONE) -> QueueCh
 def last_part(graph: GraphStore, bank_id: str, operation_id: str, digest: str | None = None) -> int:
     """Return the number of the last part of a call that is stored, 0 if none is.
 
-    Args:
-        graph: the graph store.
-        bank_id: a bank that exists.
-        operation_id: id of the call.
-        digest: hash of what the call says; None to take any.
+    The bank must exist. `digest` is a hash of what the call says; None takes any.
 
     Raises:
         ConflictError: the id is that of another call.

@@ -54,8 +54,9 @@ class Limits:
             await self._app(scope, receive, send)
             return
         length = Headers(scope=scope).get("content-length", "0")
-        if length.isdigit() and int(length) > self._most(scope):
-            await self._too_large(scope)(scope, receive, send)
+        most, _ = self._bounds(scope)
+        if length.isdigit() and int(length) > most:
+            await _too_large(most)(scope, receive, send)
         elif scope["method"] == "GET" and scope["path"].startswith(UNLIMITED):
             await self._bounded(scope, receive, send, None)
         elif self._turns.locked() and self.load.waiting >= self._settings.queue:
@@ -81,9 +82,7 @@ class Limits:
     ) -> None:
         """Run the request; answer 504 if it takes too long, and keep its turn until it ends."""
         answer = _Answer(send)
-        body = _Body(
-            receive, answer, self._most(scope), self._seconds(scope), self._too_large(scope)
-        )
+        body = _Body(receive, answer, *self._bounds(scope))
         work = asyncio.ensure_future(self._app(scope, body.receive, answer.send))
         try:
             await asyncio.wait({work}, timeout=seconds)
@@ -98,23 +97,17 @@ class Limits:
         finally:
             work.cancel()
 
-    def _most(self, scope: Scope) -> int:
-        """Return the bytes that the body may have."""
-        is_import = scope["path"] == IMPORT_PATH
-        return self._settings.max_import_bytes if is_import else self._settings.max_body_bytes
+    def _bounds(self, scope: Scope) -> tuple[int, float]:
+        """Return the bytes that the body may have, and the seconds that it may take."""
+        settings = self._settings
+        if scope["path"] == IMPORT_PATH:
+            return settings.max_import_bytes, settings.request_timeout
+        return settings.max_body_bytes, settings.body_timeout
 
-    def _seconds(self, scope: Scope) -> float:
-        """Return the seconds that the body may take."""
-        is_import = scope["path"] == IMPORT_PATH
-        return self._settings.request_timeout if is_import else self._settings.body_timeout
 
-    def _too_large(self, scope: Scope) -> Refusal:
-        most = self._most(scope)
-        return Refusal(
-            413,
-            f"the body has more than {most} bytes; send less at a time",
-            {"Connection": "close"},
-        )
+def _too_large(most: int) -> Refusal:
+    reason = f"the body has more than {most} bytes; send less at a time"
+    return Refusal(413, reason, {"Connection": "close"})
 
 
 _BUSY = Refusal(
@@ -130,7 +123,6 @@ class _Body:
     answer: _Answer
     most: int
     seconds: float
-    too_large: Refusal
     size: int = 0
     whole: bool = False
     refusal: Refusal | None = None
@@ -150,7 +142,7 @@ class _Body:
             raise self._refused(late) from None
         self.size += len(message.get("body", b""))
         if self.size > self.most:
-            raise self._refused(self.too_large)
+            raise self._refused(_too_large(self.most))
         self.whole = not message.get("more_body", False)
         return message
 

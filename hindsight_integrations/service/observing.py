@@ -176,11 +176,7 @@ class Observer:
     """ASGI middleware that logs, audits, counts and traces each request."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        metrics: Metrics,
-        audit: Audit,
-        telemetry: Telemetry | None = None,
+        self, app: ASGIApp, metrics: Metrics, audit: Audit, telemetry: Telemetry | None = None
     ) -> None:
         self._app = app
         self._metrics = metrics

@@ -80,10 +80,7 @@ def bank_of(path: str) -> str | None:
 def is_write(method: str, path: str, reading_verbs: frozenset[str]) -> bool:
     """Return True for a request that may change a memory.
 
-    Args:
-        method: of HTTP.
-        path: of the request.
-        reading_verbs: verbs of the engine API that change nothing.
+    `reading_verbs` are those of the engine API that change nothing.
     """
     if method in _READ_METHODS:
         return False

@@ -83,10 +83,8 @@ async def serve_folder(folder: Path, *, bank: str | None, tools: Tools) -> None:
 async def serve_memory(opened: Callable[[], Hindsight], *, bank: str | None, tools: Tools) -> None:
     """Serve a memory of this process on stdio until stdin ends.
 
-    Args:
-        opened: returns the memory; it is called when the first call comes.
-        bank: the only bank, if there is one.
-        tools: which tools.
+    `opened` returns the memory, and is asked when the first call comes; `bank` is the only one, if
+    given.
     """
     await server_of(lambda action: action(opened()), bank=bank, tools=tools).run_stdio_async()
 

@@ -94,7 +94,7 @@ class Session(Conversation):
             context=None if context is None else validation.text(context, "context"),
             metadata=validation.metadata(metadata),
             tags=validation.tags(tags),
-            scope=None if scope is None else validation.label("scope", scope),
+            scope=validation.label_or_none("scope", scope),
         )
         self.auto_retain = auto_retain
         self._every = validation.positive("every", every)

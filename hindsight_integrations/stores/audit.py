@@ -27,12 +27,7 @@ they are not audited."""
 
 
 def audit_of(changes: ChangeSet, removed_ids: Iterable[str]) -> tuple[AuditEntry, ...]:
-    """Return the audit entries of a change set: those it carries, or derived ones.
-
-    Args:
-        changes: the change set, as applied.
-        removed_ids: ids of the memories that were removed.
-    """
+    """Return the audit entries of an applied change set: those it carries, or derived ones."""
     if changes.audit is not None:
         return changes.audit
     return (*_removals(changes, removed_ids), *_writings(changes), *_corrections(changes))

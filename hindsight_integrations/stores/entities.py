@@ -250,10 +250,7 @@ def _used(changes: ChangeSet) -> set[str]:
 
 
 def _plan(
-    changes: ChangeSet,
-    known: Mapping[str, K],
-    owners: Mapping[str, K],
-    new_keys: Mapping[str, K],
+    changes: ChangeSet, known: Mapping[str, K], owners: Mapping[str, K], new_keys: Mapping[str, K]
 ) -> _Plan[K]:
     """Resolve the entities of a change set.
 

@@ -17,11 +17,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from hindsight_integrations.errors import (
-    HindsightError,
-    InvalidInputError,
-    StoreUnavailableError,
-)
+from hindsight_integrations.errors import HindsightError, InvalidInputError, StoreUnavailableError
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
 
 log = logging.getLogger("hindsight_integrations")
@@ -81,11 +77,7 @@ def check_replaceable(graph: GraphStore, where: str) -> None:
     """Check that no process uses the graph's index, so that a new one may take its place.
 
     Nothing is written. To be called before vectors are queued for the new index: those would wait
-    in the queue of the processes that use the other one.
-
-    Args:
-        graph: the graph.
-        where: the place of the new index, for errors.
+    in the queue of the processes that use the other one. `where` is the place of the new index.
 
     Raises:
         InvalidInputError: a process uses another index for this graph.

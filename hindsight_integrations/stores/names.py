@@ -41,11 +41,9 @@ def name_similarity(first: str, second: str) -> float:
 
 
 def names_sharing(norm: str, sharing: Mapping[str, Collection[K]]) -> set[K]:
-    """Return the names worth comparing: those that share a rare trigram or a word.
+    """Return the names worth comparing with a normalised one: they share a rare trigram or a word.
 
-    Args:
-        norm: the normalised name.
-        sharing: each of its `grams_of` to the names that have it too.
+    `sharing` gives for each of its `grams_of` the names that have it too.
     """
     runs = trigrams(norm)
     shared = [gram for gram in sharing if sharing[gram] and gram in runs]
@@ -55,12 +53,9 @@ def names_sharing(norm: str, sharing: Mapping[str, Collection[K]]) -> set[K]:
 
 
 def most_similar(norm: str, names: Iterable[tuple[str, str]], limit: int) -> list[str]:
-    """Return the ids of the `limit` entities most similar to a name, ties by id.
+    """Return the ids of the `limit` entities most similar to a normalised name, ties by id.
 
-    Args:
-        norm: the normalised name.
-        names: entity id with each of its normalised names.
-        limit: most ids.
+    `names` are pairs of an entity's id and one of its normalised names.
     """
     best: defaultdict[str, float] = defaultdict(float)
     for id, name in names:

@@ -44,7 +44,7 @@ from hindsight_integrations.stores.entities import names_of
 from hindsight_integrations.stores.lexemes import lexeme_counts, lexeme_statistics
 from hindsight_integrations.stores.names import grams_of, most_similar, names_sharing, spellings
 from hindsight_integrations.stores.neighbours import document_positions, in_documents, neighbours_in
-from hindsight_integrations.stores.reads import in_order, reader_of
+from hindsight_integrations.stores.reads import grouped, in_order, reader_of
 from hindsight_integrations.stores.removal import histories_to_forget
 from hindsight_integrations.stores.times import micros, timestamp
 from hindsight_integrations.timespan import as_utc
@@ -96,9 +96,9 @@ class PlainBank:
         """Return normalised name to the id of the entity that has it."""
         return {norm: id for id, each in self.entities.items() for norm in names_of(each)}
 
-    def mentions(self) -> Mapping[str, list[str]]:
+    def mentions(self) -> Mapping[str, tuple[str, ...]]:
         """Return entity id to the memories that mention it, in storing order."""
-        return _grouped((e, id) for id, each in self.memories.items() for e in each.entity_ids)
+        return grouped((e, id) for id, each in self.memories.items() for e in each.entity_ids)
 
     def passing(self, filter: MemoryFilter) -> dict[str, MemoryRecord]:
         """Return the memories that pass the filter, in storing order."""
@@ -288,7 +288,7 @@ class PlainBank:
         found: list[base.Posting] = []
         mentions, passing = self.mentions(), self.passing(filter)
         for id in dict.fromkeys(entity_ids):
-            mentioning = mentions.get(id, [])
+            mentioning = mentions.get(id, ())
             latest = [memory for memory in reversed(mentioning) if memory in passing]
             found += [
                 base.Posting(id, memory, len(mentioning)) for memory in latest[: max(per_entity, 0)]
@@ -356,13 +356,6 @@ class PlainBank:
         return [each for each in found if each.neighbour_id in passing]
 
 
-def _grouped(pairs: Iterable[tuple[str, T]]) -> defaultdict[str, list[T]]:
-    groups: defaultdict[str, list[T]] = defaultdict(list)
-    for key, value in pairs:
-        groups[key].append(value)
-    return groups
-
-
 # Reading by key. A reader returns the values of all keys.
 
 
@@ -392,7 +385,7 @@ def _of_memory(
 
 def _of_group(pairs: Callable[[PlainBank], Iterable[tuple[str, T]]]) -> Callable[[PlainBank], Any]:
     """Return the reader of a kind whose values are tuples, from pairs of key and element."""
-    return lambda data: {key: tuple(group) for key, group in _grouped(pairs(data)).items()}
+    return lambda data: grouped(pairs(data))
 
 
 def _documents_of(data: PlainBank) -> dict[str, Document]:

@@ -37,10 +37,7 @@ _TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
 def passes(record: MemoryRecord, filter: MemoryFilter, names: Sequence[str] = ()) -> bool:
     """Return True if a memory passes the filter; see `MemoryFilter`.
 
-    Args:
-        record: the memory.
-        filter: the filter.
-        names: of the entities that the memory mentions, aliases included.
+    `names` are those of the entities that the memory mentions, aliases included.
     """
     memory = record.memory
     tags = [tag in memory.tags for tag in filter.tags]

@@ -43,10 +43,7 @@ def bank_exists(bank_id: str) -> BankExistsError:
 def check_unchanged(changes: ChangeSet, fingerprints: Mapping[str, str], version: int) -> None:
     """Check that documents and bank are still those a change set was built from.
 
-    Args:
-        changes: the change set.
-        fingerprints: of those of the expected documents that exist, by id.
-        version: the version of the bank.
+    `fingerprints` are those of the expected documents that exist, by id.
 
     Raises:
         OvertakenError: they are not.
@@ -66,10 +63,8 @@ def check_unchanged(changes: ChangeSet, fingerprints: Mapping[str, str], version
 def check_records(bank_id: str, records: Mapping[str, bool], stored: Mapping[str, bool]) -> None:
     """Check that no retained document would replace the record of a conversation, or the reverse.
 
-    Args:
-        bank_id: the bank.
-        records: id to `Document.is_record` of the documents to store.
-        stored: the same of those of them that exist.
+    `records` gives `Document.is_record` of the documents to store, by id, and `stored` that of
+    those of them that exist.
 
     Raises:
         ConflictError: one would.

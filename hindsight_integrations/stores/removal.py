@@ -9,11 +9,7 @@ from hindsight_integrations.stores.base import CITED, CITED_MODEL
 
 
 def text_left(texts: Iterable[str]) -> str:
-    """Return the text of a chunk of which a memory was removed.
-
-    Args:
-        texts: of the memories still stated in it, in storing order.
-    """
+    """Return what is left of a chunk: texts of the memories still stated in it, as stored."""
     return "\n".join(texts)
 
 

@@ -20,11 +20,7 @@ from itertools import islice
 
 import numpy as np
 
-from hindsight_integrations.errors import (
-    BankNotFoundError,
-    StoreError,
-    StoreUnavailableError,
-)
+from hindsight_integrations.errors import BankNotFoundError, StoreError, StoreUnavailableError
 from hindsight_integrations.stores.base import (
     MEMORY_ID,
     NO_LIMIT,
@@ -70,12 +66,10 @@ class FlushReport:
     """True if it ended before the queue was empty."""
 
     def __str__(self) -> str:
-        parts = (
-            f"{self.upserted} vectors written",
-            f"{self.deleted} removed",
-            f"{self.dropped} spaces dropped",
+        return (
+            f"{self.upserted} vectors written, {self.deleted} removed, "
+            f"{self.dropped} spaces dropped"
         )
-        return ", ".join(parts)
 
 
 class DivergenceKind(StrEnum):
@@ -157,12 +151,8 @@ def flush(
     Of several operations on one memory the last one counts; dropping a space makes earlier work
     for it needless. An index that refuses the work of one bank is still given that of others.
 
-    Args:
-        graph: the store with the queue.
-        index: the index to bring up to date.
-        bank_key: the bank whose work is done; None for all.
-        batch: entries read from the queue at a time.
-        proceed: asked before each further reading; if it returns False, the rest stays queued.
+    The queue is read in batches, of one bank if `bank_key` names it. `proceed` is asked before each
+    further batch; if it returns False, the rest stays queued.
 
     Raises:
         StoreError: some work could not be done and stays queued; the rest is acknowledged.
@@ -201,12 +191,7 @@ def _requeue_undone(
 ) -> bool:
     """Queue again what this process wrote after another had done later work; True if there is any.
 
-    Args:
-        graph: the store with the queue.
-        index: the index that was written.
-        key: the bank's.
-        work: what was written.
-        overtaken: tickets of it that were no longer queued when it was done.
+    The tickets of `overtaken` were no longer queued when the work was done.
     """
     written = [id for ticket in overtaken if (id := work.tickets[ticket])]
     bank_id = next((bank.bank.id for bank in vector_owners(graph) if bank.key == key), None)
@@ -240,20 +225,14 @@ def compare(graph: GraphStore, index: VectorIndex, *, lookups: int = LOOKUPS) ->
     """Return how the index differs from the graph; work that is queued is no difference.
 
     Others may write meanwhile. The graph is written before the index, so the index is read first:
-    what it holds then was in the graph before. All that seems to differ is looked at again.
-
-    Args:
-        graph: the source of truth.
-        index: the index derived from it.
-        lookups: vectors to look up in the index, shared out among the banks; 0 for ids only.
+    what it holds then was in the graph before. All that seems to differ is looked at again. The
+    vectors to look up are shared out among the banks; with no `lookups`, ids only are compared.
     """
     keys = index.keys()
     banks = vector_owners(graph)
     if lookups:
         lookups = max(LOOKUPS_A_BANK, lookups // max(1, len(banks)))
-    suspects: list[Divergence] = []
-    for bank in banks:
-        suspects += _compare_bank(graph, index, bank, lookups)
+    suspects = [each for bank in banks for each in _compare_bank(graph, index, bank, lookups)]
     strays = keys - {bank.key for bank in banks}
     suspects += [Divergence(DivergenceKind.STRAY, key) for key in sorted(strays)]
     return _confirmed(suspects, graph, index) if suspects else []
@@ -268,12 +247,8 @@ def examine(
 ) -> list[StoreFault]:
     """Return the faults of the graph and of the index against it, and whether each was repaired.
 
-    Args:
-        graph: the source of truth.
-        index: the index derived from it.
-        repair: False to look only.
-        catch_up: does the work queued for the index, one caller at a time; by default `flush`,
-            for a graph and an index that nobody else uses in this process.
+    `catch_up` does the work queued for the index, one caller at a time; by default it is `flush`,
+    for a graph and an index that nobody else uses in this process.
     """
     faults = graph.check(repair=repair)
     faults += [
@@ -339,10 +314,7 @@ def requeue_all(graph: GraphStore, bank_id: str) -> int:
 
 
 def _requeue(
-    graph: GraphStore,
-    bank_id: str,
-    ids: Iterable[str],
-    proceed: Callable[[], bool] = lambda: True,
+    graph: GraphStore, bank_id: str, ids: Iterable[str], proceed: Callable[[], bool] = lambda: True
 ) -> int:
     """Queue vectors in pages: a server may refuse a transaction of all of a big bank."""
     waiting, queued = iter(ids), 0
@@ -379,29 +351,16 @@ def _compare_bank(
         unfound = _unfound(index, bank.key, graph.read(bank.bank.id, VECTOR, sample), 1)
     except BankNotFoundError:
         return []
-    return _divergences(
-        bank.key,
-        bank.bank.id,
-        missing=[name for name in stored if name not in held],
-        orphan=sorted(held.difference(stored)),
-        unfound=unfound,
-    )
+    missing = [name for name in stored if name not in held]
+    return _divergences(bank.key, bank.bank.id, missing, sorted(held.difference(stored)), unfound)
 
 
 def _divergences(
-    key: str,
-    bank_id: str,
-    *,
-    missing: Sequence[str],
-    orphan: Sequence[str],
-    unfound: Sequence[str],
+    key: str, bank_id: str, missing: Sequence[str], orphan: Sequence[str], unfound: Sequence[str]
 ) -> list[Divergence]:
-    kinds = (
-        (DivergenceKind.MISSING, missing),
-        (DivergenceKind.ORPHAN, orphan),
-        (DivergenceKind.UNFOUND, unfound),
-    )
-    return [Divergence(kind, key, bank_id, tuple(ids)) for kind, ids in kinds if ids]
+    kinds = (DivergenceKind.MISSING, DivergenceKind.ORPHAN, DivergenceKind.UNFOUND)
+    found = zip(kinds, (missing, orphan, unfound), strict=True)
+    return [Divergence(kind, key, bank_id, tuple(ids)) for kind, ids in found if ids]
 
 
 def _confirmed(
@@ -449,16 +408,14 @@ def _still(
     unsure = graph.read(bank_id, VECTOR, ids_of.get(DivergenceKind.UNFOUND, ()))
     unfound = _unfound(index, key, unsure, WIDE)
     after = graph.read(bank_id, VECTOR, unfound)
+    missing = ids_of.get(DivergenceKind.MISSING, ())
+    orphan = ids_of.get(DivergenceKind.ORPHAN, ())
     return _divergences(
         key,
         bank_id,
-        missing=[
-            id for id in ids_of.get(DivergenceKind.MISSING, ()) if id in stored and id not in held
-        ],
-        orphan=[
-            id for id in ids_of.get(DivergenceKind.ORPHAN, ()) if id in held and id not in stored
-        ],
-        unfound=[id for id in unfound if id in after and np.array_equal(after[id], unsure[id])],
+        [id for id in missing if id in stored and id not in held],
+        [id for id in orphan if id in held and id not in stored],
+        [id for id in unfound if id in after and np.array_equal(after[id], unsure[id])],
     )
 
 
@@ -467,11 +424,8 @@ def _unfound(index: VectorIndex, key: str, vectors: Mapping[str, Vector], limit:
     if not vectors:
         return []
     nearest = index.query_many(key, np.stack(list(vectors.values())), limit)
-    return [
-        memory_id
-        for memory_id, hits in zip(vectors, nearest, strict=True)
-        if not hits or hits[0][1] < FOUND
-    ]
+    found = zip(vectors, nearest, strict=True)
+    return [id for id, hits in found if not hits or hits[0][1] < FOUND]
 
 
 def _repair_all(differences: Iterable[Divergence], graph: GraphStore, index: VectorIndex) -> None:

@@ -27,6 +27,7 @@ from hindsight_integrations.service.http_api.routing import (
 from hindsight_integrations.service.http_api.routing import (
     Memory as MemoryOf,
 )
+from hindsight_integrations.stores.base import NO_LIMIT
 
 routes = router("Banks")
 
@@ -250,7 +251,7 @@ def get_agent_stats(memory: MemoryOf, jobs: Jobs, bank_id: str) -> answers.Stats
     stats = memory.banks.stats(bank_id)
     links = {kind.value: count for kind, count in stats.links.items()}
     statuses = Counter[str](operation.status for operation in jobs.list(bank_id))
-    pending = memory.graph_store.pending_consolidation(bank_id, stats.memories + 1)
+    pending = memory.graph_store.pending_consolidation(bank_id, NO_LIMIT)
     return answers.Stats(
         bank_id=bank_id,
         total_nodes=stats.memories,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import JsonValue
-
 from hindsight_integrations.models import Arm, Bank, Entity, Memory, MemoryType, Metadata
 from hindsight_integrations.results import Recalled
 from hindsight_integrations.service.http_api import answers
@@ -14,11 +12,6 @@ from hindsight_integrations.service.http_api import answers
 def time_text(time: datetime | None) -> str | None:
     """Return a time in ISO 8601; None if there is none."""
     return None if time is None else time.isoformat()
-
-
-def metadata_values(metadata: Metadata) -> dict[str, JsonValue]:
-    """Return metadata as JSON has it."""
-    return dict(metadata)
 
 
 def metadata_texts(metadata: Metadata) -> dict[str, str]:
@@ -80,7 +73,7 @@ def memory_item(memory: Memory) -> answers.MemoryItem:
         chunk_id=chunk_id(memory),
         proof_count=memory.proof_count,
         tags=list(memory.tags),
-        metadata=metadata_values(memory.metadata),
+        metadata=dict(memory.metadata),
         state="invalidated" if memory.invalidated_at else "valid",
         invalidation_reason=memory.invalidated_because,
         invalidated_at=time_text(memory.invalidated_at),
@@ -92,27 +85,12 @@ def memory_item(memory: Memory) -> answers.MemoryItem:
 
 def memory_detail(memory: Memory) -> answers.MemoryDetail:
     """Return a memory with all that is known of it."""
+    shared = set(answers.MemoryDetail.model_fields) - {"entities"}
     return answers.MemoryDetail(
-        id=memory.id,
-        text=memory.text,
-        context=memory.context or "",
-        date=_date(memory),
+        **memory_item(memory).model_dump(include=shared),
         type=memory.type.value,
-        mentioned_at=memory.mentioned_at.isoformat(),
-        occurred_start=time_text(memory.occurred_start),
-        occurred_end=time_text(memory.occurred_end),
         entities=list(memory.entities),
-        document_id=memory.document_id,
-        chunk_id=chunk_id(memory),
-        tags=list(memory.tags),
-        metadata=metadata_values(memory.metadata),
-        state="invalidated" if memory.invalidated_at else "valid",
-        invalidation_reason=memory.invalidated_because,
-        invalidated_at=time_text(memory.invalidated_at),
-        edited_at=_edited(memory),
         speaker=memory.speaker,
-        proof_count=memory.proof_count,
-        source_memory_ids=source_ids(memory),
     )
 
 

@@ -13,7 +13,8 @@ from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.models import Memory, every_item
 from hindsight_integrations.namespaces.selection import SelectionOptions, selection
 from hindsight_integrations.service.http_api.routing import MAX_PAGE, part_of
-from hindsight_integrations.stores.base import MEMORY, NO_LIMIT
+from hindsight_integrations.stores.base import MEMORY
+from hindsight_integrations.stores.reads import every_id
 
 Test: TypeAlias = Callable[[Memory], bool]
 
@@ -51,28 +52,20 @@ def latest(
 ) -> tuple[list[Memory], int]:
     """Return memories that pass, the latest stored first, and the number of all that do.
 
-    Of those that are not returned the ids are enough, unless there are `tests`.
-
-    Args:
-        memory: the memory.
-        bank_id: the bank; one that is not there has none.
-        options: what the store selects by.
-        limit: most memories to return.
-        offset: number of the latest to skip.
-        document_id: only memories stated in this document.
-        tests: what else a memory has to pass.
+    A bank that is not there has none. The store selects by `options` and `document_id`; of those
+    that are not returned the ids are enough, unless there are `tests` that all have to pass too.
     """
     if tests:
         chosen = memories(memory, bank_id, options, document_id)
         return _last_of((m for m in chosen if all(test(m) for test in tests)), limit, offset)
     try:
-        memory.runtime.bank(validation.bank_id(bank_id))
+        memory.runtime.bank(bank_id)
     except BankNotFoundError:
         return [], 0
     filter = selection(memory.runtime, bank_id, options, state="valid")
     if document_id is not None:
         filter = replace(filter, document_id=validation.label("document_id", document_id))
-    ids = memory.graph_store.find_ids(bank_id, filter, NO_LIMIT) or []
+    ids = every_id(memory.graph_store, bank_id, filter)
     shown = memory.graph_store.read(bank_id, MEMORY, part_of(ids[::-1], limit, offset))
     return list(shown.values()), len(ids)
 

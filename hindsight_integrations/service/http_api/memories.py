@@ -48,7 +48,7 @@ from hindsight_integrations.service.http_api.routing import (
     Memory as MemoryOf,
 )
 from hindsight_integrations.service.idempotency import DONE, checkpoint_of, in_turn, last_part
-from hindsight_integrations.stores.base import CONCLUSIONS_CITING, EVERYTHING
+from hindsight_integrations.stores.base import CONCLUSIONS_CITING, EVERYTHING, NO_LIMIT
 from hindsight_integrations.stores.reads import read_one
 from hindsight_integrations.transcripts import conversation_in
 
@@ -336,8 +336,7 @@ def _consolidated(memory: Hindsight, bank_id: str, state: str) -> listing.Test:
     """Return a test of whether a memory's consolidation is pending or done, as `state` says."""
     if state == "failed" or not listing.has_bank(memory, bank_id):
         return lambda _: False  # what fails stays pending here
-    most = memory.banks.stats(bank_id).memories + 1
-    pending = set(memory.graph_store.pending_consolidation(bank_id, most))
+    pending = set(memory.graph_store.pending_consolidation(bank_id, NO_LIMIT))
     return lambda each: (each.id in pending) == (state == "pending")
 
 

@@ -319,25 +319,14 @@ class Refresh(BaseModel):
     mode: Literal["full"] | None = None
 
 
-class TemplateDirective(BaseModel):
+class TemplateDirective(DirectiveGiven):
     """A directive of a template."""
 
-    name: str
-    content: str
-    priority: int = 0
-    is_active: bool = True
-    tags: Texts | None = None
 
-
-class TemplateModel(BaseModel):
+class TemplateModel(ModelGiven):
     """A mental model of a template."""
 
     id: str
-    name: str
-    source_query: str
-    tags: Texts | None = None
-    max_tokens: MaxTokens | None = None
-    trigger: Trigger | None = None
 
 
 class Template(BaseModel):

@@ -9,6 +9,8 @@ Chroma itself holds the placement: a collection's metadata names the keys that l
 before the first vector is written until after the last is gone.
 """
 
+# ruff: noqa: D102 (the methods are described in `Spaces`)
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -82,7 +84,6 @@ class EmbeddedSpaces(Spaces):
             self._move(space, self._placed[space.key])
 
     def upsert(self, key: str, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Write or overwrite; the space is created if there is none."""
         replaced = self._run(key, lambda space: space.upsert(ids, vectors))
         if replaced is None:
             space = self._allocate(key, len(ids), vectors.shape[1])
@@ -92,8 +93,6 @@ class EmbeddedSpaces(Spaces):
         self._move_if_needed(self._placed[key], len(ids), vectors.shape[1])
 
     def delete(self, key: str, ids: Sequence[str]) -> None:
-        """Remove vectors; unknown ids are ignored."""
-
         def delete_and_note(space: BankCollection) -> None:
             space.delete(ids)
             self._note_deleted(space, len(ids))
@@ -103,15 +102,12 @@ class EmbeddedSpaces(Spaces):
     def query_many(
         self, key: str, vectors: NDArray[np.float32], limit: int
     ) -> list[list[tuple[str, float]]]:
-        """Return the hits of each row; an empty list if there is no space."""
         return self._run(key, lambda space: space.query(vectors, limit)) or []
 
     def ids(self, key: str) -> set[str]:
-        """Return all ids of a space."""
         return set(self._run(key, lambda space: space.ids()) or ())
 
     def keys(self) -> set[str]:
-        """Return all bank keys that have a space."""
         return {key for collection in self._client.collections() for key in keys_of(collection)}
 
     def drop(self, key: str) -> None:

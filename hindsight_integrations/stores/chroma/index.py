@@ -4,6 +4,8 @@ What the two have in common is here: errors, closing and identity. `EmbeddedSpac
 `ServedSpaces` decide which collection has the vectors of a bank key.
 """
 
+# ruff: noqa: D102 (the methods are described in `VectorIndex`)
+
 from __future__ import annotations
 
 import threading
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_integrations.errors import ClosedError, StoreCorruptError, StoreError
-from hindsight_integrations.stores.base import Vector
+from hindsight_integrations.stores.base import Vector, VectorIndex
 from hindsight_integrations.stores.chroma.blank_memory import blank_memory
 from hindsight_integrations.stores.chroma.client import ChromaClient, chroma_errors
 from hindsight_integrations.stores.chroma.embedded_spaces import EmbeddedSpaces
@@ -28,17 +30,13 @@ from hindsight_integrations.stores.chroma.files import (
 )
 from hindsight_integrations.stores.chroma.served_spaces import ServedSpaces
 from hindsight_integrations.stores.chroma.spaces import Spaces
-from hindsight_integrations.stores.index_lease import (
-    IndexIdentity,
-    of_another_graph,
-    on_this_host,
-)
+from hindsight_integrations.stores.index_lease import IndexIdentity, of_another_graph, on_this_host
 
 GRAPH = "graph"
 """Metadata field of the collection that gives an index its id: the graph that it belongs to."""
 
 
-class ChromaVectors:
+class ChromaVectors(VectorIndex):
     """A `VectorIndex` in Chroma: in a folder, in memory, or at a server.
 
     Chroma is imported when the first one is made. Its errors are raised as
@@ -111,12 +109,7 @@ class ChromaVectors:
                 tenant or database.
         """
         client = ChromaClient.remote(
-            url,
-            token=token,
-            verify=verify,
-            namespace=namespace,
-            tenant=tenant,
-            database=database,
+            url, token=token, verify=verify, namespace=namespace, tenant=tenant, database=database
         )
         return cls(client, ServedSpaces(client))
 
@@ -124,41 +117,34 @@ class ChromaVectors:
         return f"ChromaVectors({self._client.where!r})"
 
     def upsert(self, bank_key: str, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Write or overwrite; `vectors` has shape (len(ids), dimension)."""
         with self._errors(), self._lock:
             if ids:
                 self._spaces.upsert(bank_key, ids, vectors)
 
     def delete(self, bank_key: str, ids: Sequence[str]) -> None:
-        """Remove vectors; unknown ids are ignored."""
         with self._errors(), self._lock:
             self._spaces.delete(bank_key, ids)
 
     def query(self, bank_key: str, vector: Vector, limit: int) -> list[tuple[str, float]]:
-        """Return the nearest `limit` ids with their cosine, nearest first, ties by id."""
         return self.query_many(bank_key, vector[np.newaxis, :], limit)[0]
 
     def query_many(
         self, bank_key: str, vectors: NDArray[np.float32], limit: int
     ) -> list[list[tuple[str, float]]]:
-        """Return the result of `query` for each row."""
         with self._errors():
             if limit <= 0 or not len(vectors):
                 return [[] for _ in vectors]
             return self._spaces.query_many(bank_key, vectors, limit) or [[] for _ in vectors]
 
     def ids(self, bank_key: str) -> set[str]:
-        """Return all ids of a space."""
         with self._errors():
             return self._spaces.ids(bank_key)
 
     def keys(self) -> set[str]:
-        """Return all bank keys that have a space."""
         with self._errors():
             return self._spaces.keys()
 
     def drop(self, bank_key: str) -> None:
-        """Remove a space and all in it."""
         with self._errors(), self._lock:
             self._spaces.drop(bank_key)
 
@@ -186,7 +172,6 @@ class ChromaVectors:
             return IndexIdentity(str(found.id), where)
 
     def close(self) -> None:
-        """Release files and connections; calling it twice is harmless."""
         with self._lock:
             if self._closed:
                 return

@@ -14,6 +14,8 @@ order in which no process loses what another writes:
 What a killed process leaves of this is a difference from the graph, which the next opening mends.
 """
 
+# ruff: noqa: D102 (the methods are described in `Spaces`)
+
 from __future__ import annotations
 
 import time
@@ -67,13 +69,10 @@ class ServedSpaces(Spaces):
                 self._client.drop(collection)
 
     def upsert(self, key: str, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Write or overwrite; the space is created if there is none."""
         if not self._run(key, lambda space: self._write(space, ids, vectors)):
             self._write(self._allocate(key, len(ids), vectors.shape[1]), ids, vectors)
 
     def delete(self, key: str, ids: Sequence[str]) -> None:
-        """Remove vectors; unknown ids are ignored."""
-
         def delete_and_follow(space: BankCollection) -> None:
             space.delete(ids)
             self._follow_move(space, ())
@@ -83,8 +82,6 @@ class ServedSpaces(Spaces):
     def query_many(
         self, key: str, vectors: NDArray[np.float32], limit: int
     ) -> list[list[tuple[str, float]]]:
-        """Return the hits of each row; an empty list if there is no space."""
-
         def search(space: BankCollection) -> list[list[tuple[str, float]]]:
             if not space.is_shared:
                 return space.query(vectors, limit)
@@ -99,8 +96,6 @@ class ServedSpaces(Spaces):
         return found
 
     def ids(self, key: str) -> set[str]:
-        """Return all ids of a space."""
-
         def read(space: BankCollection) -> set[str]:
             found = set(space.ids())
             if MOVED in found:
@@ -113,7 +108,6 @@ class ServedSpaces(Spaces):
         return found or set()
 
     def keys(self) -> set[str]:
-        """Return all bank keys that have a space."""
         collections = self._client.collections()
         keys = {key for collection in collections for key in keys_of(collection)}
         for collection in collections:
@@ -123,7 +117,6 @@ class ServedSpaces(Spaces):
         return keys
 
     def drop(self, key: str) -> None:
-        """Remove a space and all in it."""
         known = self._placed.pop(key, None)
         if known and not known.is_shared:
             self._client.drop(known.collection)
@@ -227,10 +220,7 @@ class ServedSpaces(Spaces):
     ) -> None:
         """Move the rows of a space from a shared collection to its own one, and mark the move.
 
-        Args:
-            space: the rows in the shared collection.
-            target: the space's own collection.
-            copied: rows that the target has already.
+        The target has the rows `copied` already.
         """
         is_only_mover = self._move_state(space) is None
         self._write_move_marker(space, moved=False)

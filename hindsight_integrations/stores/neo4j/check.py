@@ -16,12 +16,7 @@ from hindsight_integrations.stores.lexemes import lexeme_counts
 from hindsight_integrations.stores.neo4j import relating, writing
 from hindsight_integrations.stores.neo4j.entities import RECOUNT, Neo4jEntities
 from hindsight_integrations.stores.neo4j.filters import terms_of
-from hindsight_integrations.stores.neo4j.nodes import (
-    PROFILE,
-    SUMMARY,
-    BankTransaction,
-    sources_of,
-)
+from hindsight_integrations.stores.neo4j.nodes import PROFILE, SUMMARY, BankTransaction, sources_of
 from hindsight_integrations.stores.neo4j.reading import read_in
 
 _REMOVABLE = (
@@ -99,8 +94,7 @@ def _removable(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
     for label, problem, test in _REMOVABLE:
         owned = f"{tx.vector_key}|" if label == "PendingVector" else tx.prefix
         found = tx.run(
-            f"MATCH (n:{label}) WHERE n.key STARTS WITH $owned AND {test} RETURN n.key",
-            owned=owned,
+            f"MATCH (n:{label}) WHERE n.key STARTS WITH $owned AND {test} RETURN n.key", owned=owned
         )
         if found:
             if repair:

@@ -1,5 +1,7 @@
 """`GraphStore` on Neo4j: banks, writing, the outbox and checks; reading and searching below it."""
 
+# ruff: noqa: D102 (the methods are described in `GraphStore`)
+
 from __future__ import annotations
 
 import secrets
@@ -88,7 +90,6 @@ class Neo4jGraph(Neo4jSearcher):
     def create_bank(
         self, bank: Bank, embedder: EmbedderIdentity, *, importing: str | None = None
     ) -> StoredBank:
-        """See `GraphStore`."""
         key = secrets.token_hex(_KEY_BYTES)
         found = self._database.write(
             lambda tx: tx.run(
@@ -105,7 +106,6 @@ class Neo4jGraph(Neo4jSearcher):
         return stored_bank(found[0][0])
 
     def get_bank(self, bank_id: str) -> StoredBank | None:
-        """See `GraphStore`."""
         query = "MATCH (b:Bank {id: $id}) WHERE b.importing IS NULL RETURN properties(b)"
         found = [node for (node,) in self._database.query(query, {"id": bank_id}) if node]
         if not found:
@@ -121,7 +121,6 @@ class Neo4jGraph(Neo4jSearcher):
         leaving: bool = False,
         expired_by: datetime | None = None,
     ) -> list[StoredBank]:
-        """See `GraphStore`."""
         query = "MATCH (b:Bank) WHERE (b.importing IS NOT NULL) = $importing"
         if pending_consolidation:
             query += " AND EXISTS { MATCH (m:Waiting) WHERE m.bank = b.key AND m.seq > 0 }"
@@ -143,8 +142,6 @@ class Neo4jGraph(Neo4jSearcher):
         embedder: EmbedderIdentity | None = None,
         leaving: bool = False,
     ) -> StoredBank:
-        """See `GraphStore`."""
-
         def work(tx: BankTransaction) -> StoredBank:
             if bank is not None:
                 changed = bank(_stored(tx).bank) if callable(bank) else bank
@@ -163,8 +160,6 @@ class Neo4jGraph(Neo4jSearcher):
         return self._write(bank_id, work)
 
     def delete_bank(self, bank_id: str) -> None:
-        """See `GraphStore`."""
-
         def work(tx: BankTransaction) -> None:
             vectors.drop(tx)
             tx.run("MATCH (b:Bank {key: $bank}) SET b:DeletedBank REMOVE b:Bank")
@@ -172,36 +167,28 @@ class Neo4jGraph(Neo4jSearcher):
         self._write(bank_id, work)
 
     def purge_deleted(self, limit: int = 5000) -> int:
-        """See `GraphStore`."""
         return self._database.write(lambda tx: _purge(tx, limit))
 
     def bank_stats(self, bank_id: str) -> BankStats:
-        """See `GraphStore`."""
         return self._read(bank_id, _stats)
 
     # Writing, and the outbox
 
     def apply(self, changes: ChangeSet) -> tuple[str, ...]:
-        """See `GraphStore`."""
         return self._database.write(lambda tx: writing.apply(tx, changes))
 
     def pending_vectors(self, limit: int, bank_key: str | None = None) -> list[PendingVector]:
-        """See `GraphStore`."""
         return vectors.pending(self._database.reads, limit, bank_key)
 
     def acknowledge(self, tickets: Iterable[int]) -> set[int]:
-        """See `GraphStore`."""
         return vectors.acknowledge(self._database.repeatable, list(tickets))
 
     def claim_outbox(self, holder: str, seconds: float) -> bool:
-        """See `GraphStore`."""
         return vectors.claim(self._database.repeatable, holder, seconds)
 
     # The store itself
 
     def note_index(self, change: Callable[[str, float], str]) -> None:
-        """See `GraphStore`."""
-
         def work(tx: Transaction) -> None:
             ((note, now),) = tx.run(_LOCKED_NOTE)
             tx.run(
@@ -212,7 +199,6 @@ class Neo4jGraph(Neo4jSearcher):
         self._database.write(work)
 
     def identity(self) -> str:
-        """See `GraphStore`."""
         return identity(self._database.reads)
 
     def check(self, *, repair: bool) -> list[StoreFault]:
@@ -226,7 +212,6 @@ class Neo4jGraph(Neo4jSearcher):
         return merge_faults(faults)
 
     def close(self) -> None:
-        """See `GraphStore`."""
         self._database.close()
 
 

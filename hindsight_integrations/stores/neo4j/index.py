@@ -11,6 +11,8 @@ The key of a vector is that of its space, a bar, and the memory's id. A space is
 its first vector until after its last.
 """
 
+# ruff: noqa: D102 (the methods are described in `VectorIndex`)
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -21,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_integrations.errors import EmbedderMismatchError, StoreError
-from hindsight_integrations.stores.base import Vector
+from hindsight_integrations.stores.base import Vector, VectorIndex
 from hindsight_integrations.stores.hits import by_cosine
 from hindsight_integrations.stores.index_lease import IndexIdentity, of_another_graph, on_this_host
 from hindsight_integrations.stores.neo4j.connection import WRITE_BATCH, Database, Row
@@ -100,7 +102,7 @@ class _Space:
     prefix: str
 
 
-class Neo4jVectors:
+class Neo4jVectors(VectorIndex):
     """A `VectorIndex` in a database of the Neo4j server at `uri`, 5.26 or later.
 
     It may be the database of a `Neo4jGraph` or one of its own. Arguments and errors are those of
@@ -160,7 +162,6 @@ class Neo4jVectors:
                 self._index_if_big(space, dimension)
 
     def delete(self, bank_key: str, ids: Sequence[str]) -> None:
-        """Remove vectors; unknown ids are ignored."""
         prefix = self._space(bank_key).prefix
         self._database.repeatable.run_each(
             "UNWIND $rows AS key MATCH (v:IndexedVector {key: key}) DETACH DELETE v",
@@ -168,13 +169,11 @@ class Neo4jVectors:
         )
 
     def query(self, bank_key: str, vector: Vector, limit: int) -> list[tuple[str, float]]:
-        """Return the nearest `limit` ids with their cosine, nearest first, ties by id."""
         return self.query_many(bank_key, vector[np.newaxis, :], limit)[0]
 
     def query_many(
         self, bank_key: str, vectors: NDArray[np.float32], limit: int
     ) -> list[list[tuple[str, float]]]:
-        """Return the result of `query` for each row."""
         found: list[list[tuple[str, float]]] = [[] for _ in vectors]
         if limit > 0 and len(vectors):
             for row, id, cosine in self._nearest(self._space(bank_key), vectors.tolist(), limit):
@@ -183,18 +182,15 @@ class Neo4jVectors:
         return [by_cosine(hits)[:limit] for hits in found]
 
     def ids(self, bank_key: str) -> set[str]:
-        """Return all ids of a space."""
         query = "MATCH (v:IndexedVector) WHERE v.key STARTS WITH $prefix RETURN collect([v.id])"
         rows = self._database.reads.collected(query, prefix=self._space(bank_key).prefix)
         return {id for (id,) in rows}
 
     def keys(self) -> set[str]:
-        """Return all bank keys that have a space."""
         query = "MATCH (s:VectorSpace) WHERE s.namespace = $namespace RETURN collect([s.bank])"
         return {key for (key,) in self._database.reads.collected(query, namespace=self._namespace)}
 
     def drop(self, bank_key: str) -> None:
-        """Remove a space and all in it."""
         space, write = self._space(bank_key), self._database.repeatable
         change(self._database, f"DROP INDEX {space.name} IF EXISTS")
         self._indexed -= {space.name}
@@ -221,7 +217,6 @@ class Neo4jVectors:
         return IndexIdentity(str(id), where)
 
     def close(self) -> None:
-        """Close all connections; calling it twice is harmless."""
         self._database.close()
 
     def _space(self, bank_key: str) -> _Space:

@@ -38,12 +38,7 @@ from hindsight_integrations.stores.integrity import (
     checked_trait,
     decoded_fields,
 )
-from hindsight_integrations.stores.neo4j.connection import (
-    WRITE_BATCH,
-    Execute,
-    Row,
-    Transaction,
-)
+from hindsight_integrations.stores.neo4j.connection import WRITE_BATCH, Execute, Row, Transaction
 from hindsight_integrations.stores.refusals import no_bank
 from hindsight_integrations.timespan import as_utc, at_offset, utc_offset, with_offset
 
@@ -140,12 +135,8 @@ class BankTransaction(Transaction):
     ) -> None:
         """Run a statement that unwinds `$rows` and returns nothing; see `write`.
 
-        Args:
-            cypher: the statement.
-            rows: what it unwinds.
-            even_none: send it without rows too. So what is sent together does not depend on what
-                there is to write, and the server has planned it before.
-            params: further parameters.
+        With `even_none` it is sent without rows too: so what is sent together does not depend on
+        what there is to write, and the server has planned it before.
         """
         for start in range(0, len(rows) or even_none, WRITE_BATCH):
             self.write(cypher, rows=rows[start : start + WRITE_BATCH], **params)
@@ -444,28 +435,11 @@ def mental_model_of(node: Mapping[str, Any], bank_id: str) -> MentalModel:
 
 def memory_properties(memory: Memory) -> Properties:
     """Return the properties of a memory that follow from it alone, without its sources."""
-    return {
-        "id": memory.id,
-        "text": memory.text,
+    return properties(memory, "bank_id", "entities", "sources") | {
         "type": memory.type.value,
-        "speaker": memory.speaker,
-        "context": memory.context,
-        "tags": list(memory.tags),
         "metadata": metadata_text(memory.metadata),
-        "confidence": memory.confidence,
-        "scope": memory.scope,
         "occurred": list(map(_span_text, memory.occurred)),
-        "mentioned_at": text_of(memory.mentioned_at),
         "utc_offset": utc_offset(memory.mentioned_at),
-        "created_at": text_of(memory.created_at),
-        "updated_at": text_of(memory.updated_at),
-        "expires_at": text_or_none(memory.expires_at),
-        "invalidated_at": text_or_none(memory.invalidated_at),
-        "invalidated_because": memory.invalidated_because,
-        "kind": memory.kind,
-        "reasoning": memory.reasoning,
-        "derived": memory.derived,
-        "pinned": memory.pinned,
     }
 
 

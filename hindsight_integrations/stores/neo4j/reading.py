@@ -1,5 +1,7 @@
 """Reading by key, by filter, page by page."""
 
+# ruff: noqa: D102 (the methods are described in `GraphStore`)
+
 from __future__ import annotations
 
 import logging
@@ -94,7 +96,7 @@ _PLACES = """
     RETURN collect([m.seq, m.id, m.document_id, m.place, m.expires_at])"""
 
 
-class Neo4jReader:
+class Neo4jReader(base.GraphStore):
     """The reading methods of `GraphStore`; `Neo4jGraph` adds those that search and write."""
 
     def __init__(
@@ -123,7 +125,6 @@ class Neo4jReader:
             return work(bank_id, lambda tx: reader.read(tx, keys))
 
     def scan(self, bank_id: str, kind: Kind[T]) -> Iterator[T]:
-        """See `GraphStore`."""
         page_of, first = reader_of(_SCANNERS, kind)
         # Looked up, not remembered: the call itself says whether the bank exists.
         self._banks.forget(bank_id)
@@ -132,7 +133,6 @@ class Neo4jReader:
     def list_memories(
         self, bank_id: str, filter: MemoryFilter, *, limit: int, cursor: str | None = None
     ) -> Page[Memory]:
-        """See `GraphStore`."""
         after, size = after_memory(cursor), max(limit, 0)
 
         def work(tx: BankTransaction) -> Page[Memory]:
@@ -154,8 +154,6 @@ class Neo4jReader:
         return self._read(bank_id, work)
 
     def filter_ids(self, bank_id: str, ids: Sequence[str], filter: MemoryFilter) -> set[str]:
-        """See `GraphStore`."""
-
         def work(tx: BankTransaction) -> set[str]:
             test = condition(tx, filter)
             query = f"MATCH (m:Memory {{key: key}}) WHERE {test.text} RETURN collect([m.id])"
@@ -165,8 +163,6 @@ class Neo4jReader:
         return self._read(bank_id, work)
 
     def find_ids(self, bank_id: str, filter: MemoryFilter, limit: int) -> list[str] | None:
-        """See `GraphStore`."""
-
         def work(tx: BankTransaction) -> list[str] | None:
             chosen = start(tx, filter)
             query = f"{chosen.text} WITH m LIMIT $most RETURN collect([m.seq, m.id])"
@@ -176,7 +172,6 @@ class Neo4jReader:
         return self._read(bank_id, work)
 
     def places(self, bank_id: str, after: int, limit: int) -> list[Place]:
-        """See `GraphStore`."""
         rows = self._read(
             bank_id, lambda tx: tx.collected(_PLACES, after=after, limit=max(limit, 0))
         )
@@ -187,7 +182,6 @@ class Neo4jReader:
         ]
 
     def pending_consolidation(self, bank_id: str, limit: int) -> list[str]:
-        """See `GraphStore`."""
         query = (
             "MATCH (m:Waiting) WHERE m.bank = $bank AND m.seq > 0 "
             "WITH m ORDER BY m.bank, m.seq LIMIT $limit RETURN collect([m.seq, m.id])"
@@ -271,6 +265,7 @@ class _Reader:
         by_node: the rows are keys of nodes; else the keys as they were given.
         params: further parameters.
         of_memory: memories whose value cannot be made are left out.
+        distinct: returns the keys to look up of those given, each once.
     """
 
     cypher: str
@@ -278,10 +273,11 @@ class _Reader:
     by_node: bool = True
     params: Mapping[str, Any] | None = None
     of_memory: bool = False
+    distinct: Callable[[Iterable[str]], Iterable[str]] = dict.fromkeys
 
     def read(self, tx: BankTransaction, keys: Iterable[str]) -> dict[str, Any]:
         """Return the value of each key that has one, in the order asked for."""
-        asked = list(dict.fromkeys(keys))
+        asked = list(self.distinct(keys))
         rows = tx.gather(
             f"UNWIND $rows AS key {self.cypher}",
             tx.all_of(asked) if self.by_node else asked,
@@ -296,12 +292,6 @@ class _Reader:
                     raise
                 log_unreadable(tx.id, id, error)
         return in_order(asked, found)
-
-
-class _NameReader(_Reader):
-    def read(self, tx: BankTransaction, keys: Iterable[str]) -> dict[str, Any]:
-        """Return the entity of each name or alias, by normalised name."""
-        return _Reader.read(self, tx, spellings(keys))
 
 
 def _memory(tx: BankTransaction, node: Mapping[str, Any], mentioned: Sequence[Row]) -> Memory:
@@ -469,10 +459,11 @@ _READERS: Mapping[Kind[Any], _Reader] = {
     base.ENTITY: _Reader(
         f"MATCH (e:Entity {{key: key}}) RETURN collect([e.id, {ENTITY_COLUMNS}])", entity_of
     ),
-    base.ENTITY_NAMED: _NameReader(
+    base.ENTITY_NAMED: _Reader(
         "MATCH (n:Name {key: key})-[:NAMES]->(e:Entity) "
         f"RETURN collect([n.norm, {ENTITY_COLUMNS}])",
         entity_of,
+        distinct=spellings,
     ),
     base.COOCCURRENCES: _Reader(
         "MATCH (e:Entity {key: key}) "

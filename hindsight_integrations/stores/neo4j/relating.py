@@ -23,12 +23,7 @@ from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.models import LinkKind, Memory
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.stores.base import StoreFault
-from hindsight_integrations.stores.neo4j.connection import (
-    WRITE_BATCH,
-    Database,
-    Row,
-    Transaction,
-)
+from hindsight_integrations.stores.neo4j.connection import WRITE_BATCH, Database, Row, Transaction
 from hindsight_integrations.stores.neo4j.nodes import (
     BankTransaction,
     lock_bank,

@@ -1,5 +1,7 @@
 """Searches: by lexemes, in time, along mentions and links, and for names."""
 
+# ruff: noqa: D102 (the methods are described in `GraphStore`)
+
 from __future__ import annotations
 
 from collections import Counter
@@ -67,38 +69,31 @@ class Neo4jSearcher(Neo4jReader):
         limit: int,
         stats: LexemeStats | None = None,
     ) -> list[TextHit]:
-        """See `GraphStore`.
 
-        The full-text index only lists which memories hold a lexeme: the scores of Lucene count
-        across all banks.
-        """
-
+        # The full-text index only lists which memories hold a lexeme: the scores of Lucene count
+        # across all banks.
         def work(tx: BankTransaction) -> list[TextHit]:
             return _text_search(tx, stats or _lexeme_stats(tx, lexemes), filter, limit)
 
         return self._read(bank_id, work)
 
     def lexeme_stats(self, bank_id: str, lexemes: Sequence[str]) -> LexemeStats:
-        """See `GraphStore`."""
         return self._read(bank_id, lambda tx: _lexeme_stats(tx, lexemes))
 
     def time_search(
         self, bank_id: str, window: TimeSpan, filter: MemoryFilter, limit: int
     ) -> list[TimeHit]:
-        """See `GraphStore`."""
         return self._read(bank_id, lambda tx: _time_search(tx, window, filter, limit))
 
     def postings(
         self, bank_id: str, entity_ids: Sequence[str], per_entity: int, filter: MemoryFilter
     ) -> list[Posting]:
-        """See `GraphStore`."""
         found = self.surroundings(bank_id, entity_ids, (), per_entity, 0, filter)
         return list(chain.from_iterable(found.postings.values()))
 
     def links(
         self, bank_id: str, memory_ids: Sequence[str], per_memory: int, filter: MemoryFilter
     ) -> list[Link]:
-        """See `GraphStore`."""
         found = self.surroundings(bank_id, (), memory_ids, 0, per_memory, filter)
         return list(dict.fromkeys(chain.from_iterable(found.links.values())))
 
@@ -135,8 +130,6 @@ class Neo4jSearcher(Neo4jReader):
     def neighbours(
         self, bank_id: str, ids: Sequence[str], distance: int, filter: MemoryFilter
     ) -> list[Neighbour]:
-        """See `GraphStore`."""
-
         def work(tx: BankTransaction) -> dict[str, Row]:
             test = condition(tx, filter)
             query = _NEIGHBOURS.format(test=test.text)
@@ -151,7 +144,6 @@ class Neo4jSearcher(Neo4jReader):
     def similar_entities(
         self, bank_id: str, names: Sequence[str], limit: int
     ) -> dict[str, list[Entity]]:
-        """See `GraphStore`."""
         norms = {name: entity_norm(name) for name in names}
 
         def work(tx: BankTransaction) -> dict[str, list[Entity]]:
@@ -182,8 +174,6 @@ class Neo4jSearcher(Neo4jReader):
     def mentioned_together(
         self, bank_id: str, entity_ids: Sequence[str], among: Sequence[str]
     ) -> dict[str, set[str]]:
-        """See `GraphStore`."""
-
         def work(tx: BankTransaction) -> dict[str, set[str]]:
             rows = tx.gather(_TOGETHER, tx.all_of(entity_ids), among=tx.all_of(among))
             return {id: {other for other in beside if other is not None} for id, beside in rows}
@@ -192,7 +182,6 @@ class Neo4jSearcher(Neo4jReader):
         return {id: found[id] for id in entity_ids if id in found}
 
     def list_entities(self, bank_id: str, *, limit: int, cursor: str | None = None) -> Page[Entity]:
-        """See `GraphStore`."""
         count, id = after_entity(cursor)
         size = max(limit, 0)
 

@@ -80,23 +80,9 @@ WITH_VECTOR = """
 """Each memory after a number that has a vector, in storing order."""
 
 
-def store(tx: BankTransaction, records: Sequence[MemoryRecord]) -> None:
-    """Overwrite the vectors of memories; queue those that changed."""
-    rows = _rows(tx, records)
-    had: dict[str, bytes] = dict(tx.gather(_STORED, [row["key"] for row in rows]))
-    tx.run_each(_STORE, rows)
-    changed = [row["key"] for row in rows if had.get(row["key"]) != row["vector"]]
-    _queue(tx, VectorOperation.UPSERT, map(tx.id_of, changed))
-
-
-def store_new(tx: BankTransaction, records: Sequence[MemoryRecord]) -> None:
-    """Store and queue the vectors of new memories."""
-    tx.run_each(_STORE, _rows(tx, records))
-    _queue(tx, VectorOperation.UPSERT, [record.memory.id for record in records])
-
-
-def _rows(tx: BankTransaction, records: Sequence[MemoryRecord]) -> list[Properties]:
-    return [
+def store(tx: BankTransaction, records: Sequence[MemoryRecord], *, new: bool = False) -> None:
+    """Store the vectors of memories, `new` ones or not; queue those that changed."""
+    rows: list[Properties] = [
         {
             "key": tx.of(record.memory.id),
             "vector": vector_bytes(record.vector, tx.dimension),
@@ -104,6 +90,12 @@ def _rows(tx: BankTransaction, records: Sequence[MemoryRecord]) -> list[Properti
         }
         for record in records
     ]
+    had: dict[str, bytes] = {}
+    if not new:
+        had = dict(tx.gather(_STORED, [row["key"] for row in rows]))
+    tx.run_each(_STORE, rows)
+    changed = [row["key"] for row in rows if had.get(row["key"]) != row["vector"]]
+    _queue(tx, VectorOperation.UPSERT, map(tx.id_of, changed))
 
 
 def remove(tx: BankTransaction, ids: Sequence[str]) -> None:

@@ -106,15 +106,10 @@ def _write(
     found: Mapping[str, str],
     owners: Mapping[str, str],
 ) -> None:
-    """Write what a change set holds besides removals.
+    """Write what a change set holds besides removals, and recount the `affected` entities.
 
-    Args:
-        tx: the transaction.
-        changes: the change set.
-        removed_ids: ids of the memories that were removed.
-        affected: entities to recount.
-        found: id to key of those of its entities that are stored.
-        owners: normalised name to the key of the entity that has it.
+    `found` and `owners` give the keys of those of its entities, and of the owners of those of its
+    normalised names, that are stored.
     """
     entities = Neo4jEntities(tx, found, owners)
     entity_keys = entities.resolve(changes)
@@ -174,7 +169,7 @@ def _add(
     rows = [_memory_row(tx, seq, record) for seq, record in numbered]
     tx.run_each(_CREATE, rows)
     _insert_related(tx, live, entity_keys)
-    vectors.store_new(tx, live)
+    vectors.store(tx, live, new=True)
     _mark(tx, (record.memory.id for record in records if not is_conclusion(record.memory)))
 
 
@@ -471,14 +466,9 @@ def _append_sources(tx: BankTransaction, given: Sequence[tuple[str, Source]]) ->
 def remove_sources(
     tx: BankTransaction, rows: Iterable[Row], lost: Callable[[Source], bool]
 ) -> list[str]:
-    """Remove the sources that are lost from memories.
+    """Remove the sources that are lost from memories, given as `_stated_rows` returns them.
 
     A conclusion that is still supported becomes pending consolidation.
-
-    Args:
-        tx: the transaction.
-        rows: key, number, sources and facets of the memories.
-        lost: tests a source.
 
     Returns:
         The ids of the memories that nothing supports any more, in storing order.
@@ -540,10 +530,7 @@ def _write_sources(
     moved = [row[0] for row in rows if sources_of(row[2])[:1] != tuple(stated[row[0]][:1])]
     relating.unchain(tx, moved)
     changed = [
-        (
-            key,
-            source_properties(seq, stated[key]) | {"facets": with_sources(facets, stated[key])},
-        )
+        (key, source_properties(seq, stated[key]) | {"facets": with_sources(facets, stated[key])})
         for key, seq, _, facets in rows
     ]
     tx.run_each("UNWIND $rows AS row MATCH (m:Memory {key: row[0]}) SET m += row[1]", changed)

@@ -48,6 +48,22 @@ _CHILDREN = (
 )
 """Table, its column that holds a key, and the table that must have that key."""
 
+_REMOVABLE = (
+    *(
+        (
+            *(table, f"{column} is none of the {parent}"),
+            f"NOT EXISTS (SELECT 1 FROM {parent} p WHERE p.key = {table}.{column})",
+        )
+        for table, column, parent in _CHILDREN
+    ),
+    (
+        *("outbox", "the vector to write is lost"),
+        "operation = 'upsert' AND unit NOT IN (SELECT unit FROM vectors)",
+    ),
+    ("links", "a kind or a weight cannot be read", f"NOT coalesce({IS_LINK}, FALSE)"),
+)
+"""Table, problem, and a condition of a row of it that is to be removed."""
+
 _LACKING = (
     ("contents", "no text", "memories", "SELECT unit FROM contents"),
     ("vectors", "no vector", "memories", "SELECT unit FROM vectors"),
@@ -107,17 +123,13 @@ def check_file(cursor: sqlite3.Cursor) -> list[StoreFault]:
 def check_rows(begin: Begin, *, repair: bool) -> list[StoreFault]:
     """Return the faults found, each with whether it was repaired.
 
-    It takes many short transactions, and others write in between.
-
-    Args:
-        begin: opens a write transaction. It must be one even if nothing is to be repaired: SQLite
-            checks its full-text index by a statement that counts as writing, and computed tables
-            are temporary.
-        repair: False to look only.
+    It takes many short transactions, and others write in between. `begin` opens one that writes,
+    even if nothing is to be repaired: SQLite checks its full-text index by a statement that counts
+    as writing, and computed tables are temporary.
     """
     begin = _with_pauses(begin)
     faults: list[StoreFault] = []
-    for check in (_text_index, check_texts, check_values, _orphans, _outbox, _links):
+    for check in (_text_index, check_texts, check_values, _removable):
         with begin() as cursor:
             faults += check(cursor, repair)
     with begin() as cursor:
@@ -202,33 +214,13 @@ def _raise_unless_corrupt(error: sqlite3.DatabaseError) -> None:
         raise error
 
 
-def _orphans(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
-    for table, column, parent in _CHILDREN:
-        where = (
-            f"FROM {table} WHERE NOT EXISTS "
-            f"(SELECT 1 FROM {parent} p WHERE p.key = {table}.{column})"
-        )
-        yield from _removable(cursor, where, table, f"{column} is none of the {parent}", repair)
-
-
-def _outbox(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
-    where = "FROM outbox WHERE operation = 'upsert' AND unit NOT IN (SELECT unit FROM vectors)"
-    yield from _removable(cursor, where, "outbox", "the vector to write is lost", repair)
-
-
-def _links(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
-    where = f"FROM links WHERE NOT coalesce({IS_LINK}, FALSE)"
-    yield from _removable(cursor, where, "links", "a kind or a weight cannot be read", repair)
-
-
-def _removable(
-    cursor: sqlite3.Cursor, where: str, table: str, problem: str, repair: bool
-) -> Iterator[StoreFault]:
-    (count,) = cursor.execute(f"SELECT count(*) {where}").fetchone()
-    if count:
-        if repair:
-            cursor.execute(f"DELETE {where}")
-        yield StoreFault(table, problem, count, repair)
+def _removable(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
+    for table, problem, test in _REMOVABLE:
+        (count,) = cursor.execute(f"SELECT count(*) FROM {table} WHERE {test}").fetchone()
+        if count:
+            if repair:
+                cursor.execute(f"DELETE FROM {table} WHERE {test}")
+            yield StoreFault(table, problem, count, repair)
 
 
 def _evidence(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:

@@ -1,5 +1,7 @@
 """`GraphStore` on SQLite: banks, writing, the outbox and checks; reading and searching below it."""
 
+# ruff: noqa: D102 (the methods are described in `GraphStore`)
+
 from __future__ import annotations
 
 import sqlite3
@@ -54,6 +56,15 @@ _PURGED = {
 _PURGED_BY_NUMBER = {"lexeme_counts": "bank, lexeme", "marks": "bank, queue", "banks": "no"}
 """The same, where it begins with the bank's number."""
 
+_STATS = f"""
+    SELECT count(invalidated_at), min(said), max(said),
+        (SELECT count(*) FROM entities WHERE key BETWEEN ?1 AND ?2),
+        (SELECT count(*) FROM documents WHERE key BETWEEN ?1 AND ?2),
+        (SELECT count(*) FROM chunks WHERE key BETWEEN ?1 AND ?2),
+        (SELECT count(*) FROM outbox WHERE bank_key = ?3)
+    FROM (SELECT invalidated_at, {time_or_null("mentioned_at")} AS said
+        FROM memories WHERE key BETWEEN ?1 AND ?2)"""
+
 
 class SqliteGraph(SqliteSearcher):
     """The embedded graph store, in the file at `path`, or in memory if that is None.
@@ -71,7 +82,6 @@ class SqliteGraph(SqliteSearcher):
     def create_bank(
         self, bank: Bank, embedder: EmbedderIdentity, *, importing: str | None = None
     ) -> StoredBank:
-        """See `GraphStore`."""
         with self._connections.write() as cursor:
             _check_free(cursor, bank.id)
             row = cursor.execute(
@@ -82,7 +92,6 @@ class SqliteGraph(SqliteSearcher):
             return stored_bank(row)
 
     def get_bank(self, bank_id: str) -> StoredBank | None:
-        """See `GraphStore`."""
         with self._connections.read() as cursor:
             row = cursor.execute(
                 f"SELECT {STORED_BANK_COLUMNS} FROM banks "
@@ -99,7 +108,6 @@ class SqliteGraph(SqliteSearcher):
         leaving: bool = False,
         expired_by: datetime | None = None,
     ) -> list[StoredBank]:
-        """See `GraphStore`."""
         which, params = "", [int(importing)]
         if pending_consolidation:
             which += f" AND no IN (SELECT unit >> {SEQUENCE_BITS} FROM waiting)"
@@ -124,7 +132,6 @@ class SqliteGraph(SqliteSearcher):
         embedder: EmbedderIdentity | None = None,
         leaving: bool = False,
     ) -> StoredBank:
-        """See `GraphStore`."""
         with self._writing(bank_id) as tx:
             if callable(bank):
                 bank = bank(_stored(tx).bank)
@@ -143,13 +150,11 @@ class SqliteGraph(SqliteSearcher):
             return _stored(tx)
 
     def delete_bank(self, bank_id: str) -> None:
-        """See `GraphStore`."""
         with self._writing(bank_id) as tx:
             tx.execute("UPDATE banks SET deleted = 1 WHERE no = ?", (tx.no,))
             vectors.drop(tx)
 
     def purge_deleted(self, limit: int = 5000) -> int:
-        """See `GraphStore`."""
         removed = 0
         with self._connections.write() as cursor:
             banks = cursor.execute("SELECT no FROM banks WHERE deleted = 1 ORDER BY no").fetchall()
@@ -172,45 +177,20 @@ class SqliteGraph(SqliteSearcher):
         return removed
 
     def bank_stats(self, bank_id: str) -> BankStats:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
-            within = "BETWEEN ? AND ?"
-            by_type = dict(
-                tx.execute(
-                    f"SELECT type, count(*) FROM memories WHERE key {within} GROUP BY type",
-                    tx.bounds,
-                )
-            )
-            by_kind = dict(
-                tx.execute(
-                    f"SELECT kind, count(*) FROM links WHERE source {within} GROUP BY kind",
-                    tx.bounds,
-                )
-            )
-            invalidated, first, last = tx.execute(
-                "SELECT count(invalidated_at), min(said), max(said) FROM (SELECT invalidated_at, "
-                f"{time_or_null('mentioned_at')} AS said "
-                f"FROM memories WHERE key {within})",
-                tx.bounds,
-            ).fetchone()
-            entities, documents, chunks = (
-                tx.execute(
-                    f"SELECT count(*) FROM {table} WHERE key {within}", tx.bounds
-                ).fetchone()[0]
-                for table in ("entities", "documents", "chunks")
-            )
-            (pending,) = tx.execute(
-                "SELECT count(*) FROM outbox WHERE bank_key = ?", (tx.vector_key,)
-            ).fetchone()
+            types = _counts(tx, "memories", "key", "type")
+            kinds = _counts(tx, "links", "source", "kind")
+            counted = tx.execute(_STATS, (*tx.bounds, tx.vector_key)).fetchone()
+        invalidated, first, last, entities, documents, chunks, pending = counted
         return BankStats(
             bank_id=tx.id,
-            memories=sum(by_type.values()),
-            by_type={kind: by_type.get(kind.value, 0) for kind in MemoryType},
+            memories=sum(types.values()),
+            by_type={kind: types.get(kind.value, 0) for kind in MemoryType},
             invalidated=invalidated,
             entities=entities,
             documents=documents,
             chunks=chunks,
-            links={kind: by_kind.get(kind.value, 0) for kind in LinkKind},
+            links={kind: kinds.get(kind.value, 0) for kind in LinkKind},
             pending_vectors=pending,
             first_mentioned_at=timestamp_or_none(first),
             last_mentioned_at=timestamp_or_none(last),
@@ -219,7 +199,6 @@ class SqliteGraph(SqliteSearcher):
     # Writing, and the outbox
 
     def apply(self, changes: ChangeSet) -> tuple[str, ...]:
-        """See `GraphStore`."""
         with decoding_errors(changes.bank_id), self._connections.write() as cursor:
             forgets = writing.forgets(cursor, changes)
             gone = writing.apply(cursor, changes)
@@ -230,12 +209,10 @@ class SqliteGraph(SqliteSearcher):
         return gone
 
     def pending_vectors(self, limit: int, bank_key: str | None = None) -> list[PendingVector]:
-        """See `GraphStore`."""
         with self._connections.read() as cursor:
             return vectors.pending(cursor, limit, bank_key)
 
     def acknowledge(self, tickets: Iterable[int]) -> set[int]:
-        """See `GraphStore`."""
         with self._connections.write() as cursor:
             removed = cursor.execute(
                 f"DELETE FROM outbox WHERE ticket {IN_KEYS} RETURNING ticket", (key_list(tickets),)
@@ -243,14 +220,12 @@ class SqliteGraph(SqliteSearcher):
             return {ticket for (ticket,) in removed}
 
     def claim_outbox(self, holder: str, seconds: float) -> bool:
-        """See `GraphStore`."""
         with self._connections.write() as cursor:
             return vectors.claim(cursor, holder, seconds)
 
     # The store itself
 
     def note_index(self, change: Callable[[str, float], str]) -> None:
-        """See `GraphStore`."""
         with self._connections.write() as cursor:
             (note,) = cursor.execute("SELECT index_note FROM store").fetchone()
             changed = change(note, time.time())
@@ -258,7 +233,6 @@ class SqliteGraph(SqliteSearcher):
                 cursor.execute("UPDATE store SET index_note = ?", (changed,))
 
     def identity(self) -> str:
-        """See `GraphStore`."""
         with self._connections.read() as cursor:
             (identity,) = cursor.execute("SELECT identity FROM store").fetchone()
             return str(identity)
@@ -279,6 +253,13 @@ class SqliteGraph(SqliteSearcher):
     def close(self) -> None:
         """See `GraphStore`; reads in progress end first."""
         self._connections.close()
+
+
+def _counts(tx: BankTransaction, table: str, key: str, column: str) -> dict[str, int]:
+    """Return the numbers of the bank's rows by a column; the column `key` has its keys."""
+    of_bank = f"{table} WHERE {key} BETWEEN ? AND ?"
+    sql = f"SELECT {column}, count(*) FROM {of_bank} GROUP BY {column}"
+    return dict(tx.execute(sql, tx.bounds))
 
 
 def _stored(tx: BankTransaction) -> StoredBank:

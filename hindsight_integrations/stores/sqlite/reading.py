@@ -1,5 +1,7 @@
 """Reading by key, by filter, page by page."""
 
+# ruff: noqa: D102 (the methods are described in `GraphStore`)
+
 from __future__ import annotations
 
 from collections import defaultdict
@@ -43,7 +45,7 @@ from hindsight_integrations.stores.integrity import (
     log_unreadable,
 )
 from hindsight_integrations.stores.names import spellings
-from hindsight_integrations.stores.reads import SCAN_PAGE, in_order, reader_of
+from hindsight_integrations.stores.reads import SCAN_PAGE, grouped, in_order, reader_of
 from hindsight_integrations.stores.sqlite.connection import Connections
 from hindsight_integrations.stores.sqlite.filters import condition, select
 from hindsight_integrations.stores.sqlite.rows import (
@@ -95,7 +97,7 @@ _PLACES = f"""
     WHERE m.key BETWEEN ? AND ? AND m.invalidated_at IS NULL ORDER BY m.key LIMIT ?"""
 
 
-class SqliteReader:
+class SqliteReader(base.GraphStore):
     """The reading methods of `GraphStore`; `SqliteGraph` adds those that search and write."""
 
     def __init__(self, path: Path | None, *, durable: bool = False) -> None:
@@ -111,7 +113,6 @@ class SqliteReader:
             return reader(tx, list(dict.fromkeys(keys)))
 
     def scan(self, bank_id: str, kind: Kind[T]) -> Iterator[T]:
-        """See `GraphStore`."""
         page_of = reader_of(_SCANNERS, kind)
         with self._reading(bank_id) as tx:
             return self._pages(page_of, tx)
@@ -119,7 +120,6 @@ class SqliteReader:
     def list_memories(
         self, bank_id: str, filter: MemoryFilter, *, limit: int, cursor: str | None = None
     ) -> Page[Memory]:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             low, _ = tx.bounds
             counted = select("count(*)", tx, filter)
@@ -140,18 +140,15 @@ class SqliteReader:
         return Page(items, total, memory_cursor(shown[-1] - low) if more else None)
 
     def filter_ids(self, bank_id: str, ids: Sequence[str], filter: MemoryFilter) -> set[str]:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             return set(passing_ids(tx, ids, filter).values())
 
     def find_ids(self, bank_id: str, filter: MemoryFilter, limit: int) -> list[str] | None:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             found = matching_keys(tx, filter, limit)
             return None if found is None else list(found.values())
 
     def places(self, bank_id: str, after: int, limit: int) -> list[Place]:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             low, high = tx.bounds
             rows = tx.execute(_PLACES, (low + after + 1, high, max(limit, 0))).fetchall()
@@ -161,7 +158,6 @@ class SqliteReader:
         ]
 
     def pending_consolidation(self, bank_id: str, limit: int) -> list[str]:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             rows = tx.execute(
                 "SELECT m.id FROM waiting w CROSS JOIN memories m ON m.key = w.unit "
@@ -324,7 +320,7 @@ def _read_duplicates(
         "WHERE bank = ? AND invalidated_at IS NULL AND fingerprint IN (*)"
     )
     rows = tx.select_in(sql, fingerprints)
-    return in_order(fingerprints, _grouped(row[1:] for row in sorted(rows)))
+    return in_order(fingerprints, grouped(row[1:] for row in sorted(rows)))
 
 
 def _rows(tx: BankTransaction, keys: Iterable[int]) -> dict[int, Row]:
@@ -336,7 +332,7 @@ def _rows(tx: BankTransaction, keys: Iterable[int]) -> dict[int, Row]:
 
 
 def _memories(tx: BankTransaction, rows: dict[int, Row]) -> dict[int, Memory]:
-    sources: dict[int, tuple[Row, ...]] = _grouped(
+    sources: dict[int, tuple[Row, ...]] = grouped(
         (row[0], row[1:])
         for row in tx.execute(
             "SELECT s.unit, s.document_id, s.chunk_id, "
@@ -390,13 +386,6 @@ def mentions_of(
     return found
 
 
-def _grouped(pairs: Iterable[tuple[Any, T]]) -> dict[Any, tuple[T, ...]]:
-    groups: defaultdict[Any, list[T]] = defaultdict(list)
-    for key, value in pairs:
-        groups[key].append(value)
-    return {key: tuple(group) for key, group in groups.items()}
-
-
 # Conclusions, history, mental models
 
 
@@ -414,7 +403,7 @@ def conclusions_citing(tx: BankTransaction, ids: Sequence[str]) -> dict[str, tup
     keys = tx.memory_keys(ids)
     pairs = citations(tx, keys.values())
     names = {key: id for id, key in tx.memory_ids((unit for _, unit in pairs)).items()}
-    found = _grouped((key, names[unit]) for key, unit in pairs if unit in names)
+    found = grouped((key, names[unit]) for key, unit in pairs if unit in names)
     return {id: found.get(key, ()) for id, key in keys.items()}
 
 
@@ -435,7 +424,7 @@ def _history_reader(of_model: bool) -> _Reader:
             "WHERE bank = ? AND of_model = ? AND memory_id IN (*)"
         )
         rows = tx.select_in(sql, ids, of_model)
-        return in_order(ids, _grouped((row[1], change_of(row[1:])) for row in sorted(rows)))
+        return in_order(ids, grouped((row[1], change_of(row[1:])) for row in sorted(rows)))
 
     return read
 
@@ -471,7 +460,7 @@ def _read_same_documents(
     tx: BankTransaction, fingerprints: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
     sql = "SELECT fingerprint, id FROM documents WHERE bank = ? AND fingerprint IN (*) ORDER BY id"
-    return in_order(fingerprints, _grouped(tx.select_in(sql, fingerprints)))
+    return in_order(fingerprints, grouped(tx.select_in(sql, fingerprints)))
 
 
 def _read_chunks(tx: BankTransaction, ids: Sequence[str]) -> dict[str, Chunk]:
@@ -483,7 +472,7 @@ def _read_document_chunks(tx: BankTransaction, ids: Sequence[str]) -> dict[str, 
     sql = f"SELECT {_CHUNK_COLUMNS} FROM chunks WHERE bank = ? AND document_id IN (*)"
     chunks = [Chunk(*row) for row in tx.select_in(sql, ids)]
     chunks.sort(key=lambda chunk: (chunk.position, chunk.id))
-    return in_order(ids, _grouped((chunk.document_id, chunk) for chunk in chunks))
+    return in_order(ids, grouped((chunk.document_id, chunk) for chunk in chunks))
 
 
 # Entities
@@ -492,7 +481,7 @@ def _read_document_chunks(tx: BankTransaction, ids: Sequence[str]) -> dict[str, 
 def entities_of(tx: BankTransaction, keys: Iterable[int]) -> dict[int, Entity]:
     """Return the entities of these keys."""
     chosen = (key_list(keys),)
-    names = _grouped(
+    names = grouped(
         tx.execute(
             f"SELECT entity, {text_in('name')} FROM names WHERE entity {IN_KEYS} "
             "ORDER BY entity, ordinal",
@@ -511,8 +500,7 @@ def entities_of(tx: BankTransaction, keys: Iterable[int]) -> dict[int, Entity]:
             last_seen=timestamp_or_none(last),
         )
         for key, id, kind, count, first, last in tx.execute(
-            f"SELECT {_ENTITY_COLUMNS} FROM entities WHERE key {IN_KEYS}",
-            chosen,
+            f"SELECT {_ENTITY_COLUMNS} FROM entities WHERE key {IN_KEYS}", chosen
         )
     }
 

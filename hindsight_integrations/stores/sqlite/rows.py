@@ -206,6 +206,18 @@ def upsert_sql(table: str, columns: str, unique: str) -> str:
     )
 
 
+def row_of(value: object, columns: str) -> tuple[SqlValue, ...]:
+    """Return the fields of a value that columns are named after, as they hold them."""
+    return tuple(_column_value(getattr(value, column)) for column in columns.split(", "))
+
+
+def _column_value(value: Any) -> SqlValue:
+    if isinstance(value, datetime):
+        return micros(value)
+    stored: SqlValue = _json(value) if isinstance(value, tuple) else value
+    return stored
+
+
 def assignments(columns: str) -> str:
     """Return `column = ?` for each of the columns."""
     return ", ".join(f"{column} = ?" for column in columns.split(", "))
@@ -472,14 +484,6 @@ SUMMARY: Decoders = {
 MENTAL_MODEL_COLUMNS = ", ".join(("id", *SUMMARY))
 
 
-def change_row(change: Change) -> tuple[SqlValue, ...]:
-    """Return `CHANGE_COLUMNS` of a change."""
-    return (
-        *(change.memory_id, change.action, change.field, change.old, change.new),
-        *(micros(change.at), change.reason, change.of_model),
-    )
-
-
 def change_of(row: Row) -> Change:
     """Return the change of a row of `CHANGE_COLUMNS`."""
     memory_id, action, field, old, new, at, reason, of_model = row
@@ -489,28 +493,11 @@ def change_of(row: Row) -> Change:
 AUDIT_COLUMNS = "at, action, kind, id, actor, reason, fields, other"
 
 
-def audit_row(entry: AuditEntry) -> tuple[SqlValue, ...]:
-    """Return `AUDIT_COLUMNS` of an entry of the audit."""
-    return (
-        *(micros(entry.at), entry.action, entry.kind, entry.id, entry.actor, entry.reason),
-        *(_json(entry.fields), entry.other),
-    )
-
-
 def audit_of_row(row: Row) -> AuditEntry:
     """Return the entry of the audit of a row of `AUDIT_COLUMNS`."""
     at, action, kind, id, actor, reason, fields, other = row
     named = tuple(json.loads(fields))
     return AuditEntry(timestamp(at), action, kind, id, actor, reason, named, other)
-
-
-def mental_model_row(model: MentalModel) -> tuple[SqlValue, ...]:
-    """Return `MENTAL_MODEL_COLUMNS` of a mental model."""
-    return (
-        *(model.id, model.name, model.text, model.source_query, model.max_tokens),
-        *(_json(model.tags), _json(model.sources), model.auto_refresh),
-        *(micros(model.created_at), micros(model.refreshed_at)),
-    )
 
 
 def mental_model_of(row: Row, bank_id: str) -> MentalModel:

@@ -1,5 +1,7 @@
 """Searches: by lexemes, in time, along mentions and links, and for names."""
 
+# ruff: noqa: D102 (the methods are described in `GraphStore`)
+
 from __future__ import annotations
 
 import heapq
@@ -69,11 +71,8 @@ class SqliteSearcher(SqliteReader):
         limit: int,
         stats: LexemeStats | None = None,
     ) -> list[TextHit]:
-        """See `GraphStore`.
-
-        The full-text index only lists which memories hold a lexeme: SQLite's own ranking counts
-        across all banks, and reads every match.
-        """
+        # The full-text index only lists which memories hold a lexeme: SQLite's own ranking counts
+        # across all banks, and reads every match.
         with self._reading(bank_id) as tx:
             stats = stats or _lexeme_stats(tx, lexemes)
             weights = {
@@ -90,14 +89,12 @@ class SqliteSearcher(SqliteReader):
             return [TextHit(id, terms[key]) for key, id in ids.items()]
 
     def lexeme_stats(self, bank_id: str, lexemes: Sequence[str]) -> LexemeStats:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             return _lexeme_stats(tx, lexemes)
 
     def time_search(
         self, bank_id: str, window: TimeSpan, filter: MemoryFilter, limit: int
     ) -> list[TimeHit]:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             scans = [
                 tx.execute(scan.text, scan.params)
@@ -119,14 +116,12 @@ class SqliteSearcher(SqliteReader):
     def postings(
         self, bank_id: str, entity_ids: Sequence[str], per_entity: int, filter: MemoryFilter
     ) -> list[Posting]:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             return list(chain.from_iterable(_postings(tx, entity_ids, per_entity, filter).values()))
 
     def links(
         self, bank_id: str, memory_ids: Sequence[str], per_memory: int, filter: MemoryFilter
     ) -> list[Link]:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             found = _links(tx, memory_ids, per_memory, filter)
             return list(dict.fromkeys(chain.from_iterable(found.values())))
@@ -134,7 +129,6 @@ class SqliteSearcher(SqliteReader):
     def neighbours(
         self, bank_id: str, ids: Sequence[str], distance: int, filter: MemoryFilter
     ) -> list[Neighbour]:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             keys = tx.memory_keys(ids)
             side = (tx.no, max(distance, 0))
@@ -161,7 +155,6 @@ class SqliteSearcher(SqliteReader):
         filter: MemoryFilter,
         ahead: int = 0,
     ) -> Surroundings:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             keys = tx.memory_keys(memory_ids)
             mentioned = mentions_of(tx, keys.values())
@@ -174,7 +167,6 @@ class SqliteSearcher(SqliteReader):
     def similar_entities(
         self, bank_id: str, names: Sequence[str], limit: int
     ) -> dict[str, list[Entity]]:
-        """See `GraphStore`."""
         return {name: self._similar(bank_id, name, limit) for name in names}
 
     def _similar(self, bank_id: str, name: str, limit: int) -> list[Entity]:
@@ -193,7 +185,6 @@ class SqliteSearcher(SqliteReader):
     def mentioned_together(
         self, bank_id: str, entity_ids: Sequence[str], among: Sequence[str]
     ) -> dict[str, set[str]]:
-        """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             keys = tx.entity_keys(entity_ids)
             ids = {key: id for id, key in tx.entity_keys(among).items()}
@@ -205,7 +196,6 @@ class SqliteSearcher(SqliteReader):
             return {id: {ids[key] for (key,) in rows if key in ids} for id, rows in found.items()}
 
     def list_entities(self, bank_id: str, *, limit: int, cursor: str | None = None) -> Page[Entity]:
-        """See `GraphStore`."""
         count, id = after_entity(cursor)
         size = max(limit, 0)
         with self._reading(bank_id) as tx:

@@ -26,11 +26,7 @@ from hindsight_integrations.stores.sqlite.rows import (
 
 _KEYED = ("entities", "names", "documents", "chunks", "history", "mental_models", "audit")
 
-_TEXTS = {
-    "banks": "no",
-    **dict.fromkeys(_KEYED, "key"),
-    "sources": "unit, ordinal",
-}
+_TEXTS = {"banks": "no", **dict.fromkeys(_KEYED, "key"), "sources": "unit, ordinal"}
 """Tables with texts that nothing else holds, besides those of memories, and their primary keys."""
 
 

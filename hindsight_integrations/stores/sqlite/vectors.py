@@ -157,9 +157,7 @@ def adopt(tx: BankTransaction, embedder: EmbedderIdentity) -> None:
 
 
 def _queue(
-    tx: BankTransaction,
-    operation: VectorOperation,
-    memories: Mapping[str, int | None],
+    tx: BankTransaction, operation: VectorOperation, memories: Mapping[str, int | None]
 ) -> None:
     tx.executemany(
         "INSERT OR REPLACE INTO outbox (bank_key, operation, memory_id, unit) VALUES (?, ?, ?, ?)",

@@ -5,16 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
-from hindsight_integrations.history import AuditEntry, Change
-from hindsight_integrations.models import (
-    Chunk,
-    Document,
-    Link,
-    MentalModel,
-    Source,
-    is_conclusion,
-    utc_now,
-)
+from hindsight_integrations.models import Document, Link, Source, is_conclusion, utc_now
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import ChangeSet, MemoryRecord, QueueCheckpoint
 from hindsight_integrations.stores.entities import mentioned_keys, names_of
@@ -48,8 +39,6 @@ from hindsight_integrations.stores.sqlite.rows import (
     BankTransaction,
     SqlValue,
     assignments,
-    audit_row,
-    change_row,
     content_row,
     find_bank,
     index_term,
@@ -57,11 +46,14 @@ from hindsight_integrations.stores.sqlite.rows import (
     key_list,
     lexemes_of,
     memory_row,
-    mental_model_row,
+    row_of,
     source_row,
     upsert_sql,
 )
-from hindsight_integrations.stores.times import micros, micros_or_none
+from hindsight_integrations.stores.times import micros
+
+_DOCUMENT_COLUMNS = "id, is_record, is_conversation, fingerprint, created_at, updated_at"
+_CHUNK_COLUMNS = "id, document_id, position, fingerprint, text"
 
 
 def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
@@ -77,18 +69,11 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
 def _write(
     tx: BankTransaction, changes: ChangeSet, removed_ids: Sequence[str], affected: set[int]
 ) -> None:
-    """Write what a change set holds besides removals.
-
-    Args:
-        tx: the transaction.
-        changes: the change set.
-        removed_ids: ids of the memories that were removed.
-        affected: entities to recount.
-    """
+    """Write what a change set holds besides removals, and recount the `affected` entities."""
     entities = SqliteEntities(tx)
     entity_keys = entities.resolve(changes)
-    _store_documents(tx, changes.documents)
-    _store_chunks(tx, changes.chunks)
+    _insert(tx, "documents", _DOCUMENT_COLUMNS, changes.documents, overwrite=True)
+    _insert(tx, "chunks", _CHUNK_COLUMNS, changes.chunks, overwrite=True)
     entities.set_names({entity_keys[names.entity_id]: names_of(names) for names in changes.names})
     for edit in changes.entity_edits:
         entities.edit(edit)
@@ -96,12 +81,12 @@ def _write(
     affected |= _replace(tx, changes.replaced, entity_keys)
     _append_sources(tx, changes.sources)
     _store_links(tx, changes.links)
-    _store_history(tx, changes.history)
-    _store_mental_models(tx, changes.mental_models)
+    _insert(tx, "history", CHANGE_COLUMNS, changes.history)
+    _insert(tx, "mental_models", MENTAL_MODEL_COLUMNS, changes.mental_models, overwrite=True)
     if changes.checkpoint is not None:
         _store_checkpoint(tx, changes.checkpoint)
-    _store_audit(tx, audit_of(changes, removed_ids))
-    _unmark(tx, tx.memory_keys(changes.mark_consolidated).values())
+    _insert(tx, "audit", AUDIT_COLUMNS, audit_of(changes, removed_ids))
+    tx.delete_of(tx.memory_keys(changes.mark_consolidated).values(), "waiting")
     _mark(tx, tx.memory_keys(changes.mark_pending).values())
     vectors.stage(tx, changes.staged)
     if changes.requeue:
@@ -160,9 +145,7 @@ def _check_records(tx: BankTransaction, documents: Sequence[Document]) -> None:
 
 
 def _add(
-    tx: BankTransaction,
-    records: Sequence[MemoryRecord],
-    entity_keys: Mapping[str, int],
+    tx: BankTransaction, records: Sequence[MemoryRecord], entity_keys: Mapping[str, int]
 ) -> None:
     if not records:
         return
@@ -178,9 +161,7 @@ def _add(
 
 
 def _replace(
-    tx: BankTransaction,
-    records: Sequence[MemoryRecord],
-    entity_keys: Mapping[str, int],
+    tx: BankTransaction, records: Sequence[MemoryRecord], entity_keys: Mapping[str, int]
 ) -> set[int]:
     """Replace memories, and mark them and the conclusions on them; return affected entities."""
     if not records:
@@ -199,9 +180,7 @@ def _replace(
 
 
 def _insert_related(
-    tx: BankTransaction,
-    keyed: Mapping[int, MemoryRecord],
-    entity_keys: Mapping[str, int],
+    tx: BankTransaction, keyed: Mapping[int, MemoryRecord], entity_keys: Mapping[str, int]
 ) -> None:
     """Store all that belongs to memories besides their own rows."""
     memories = {key: record.memory for key, record in keyed.items()}
@@ -359,10 +338,6 @@ def _mark(tx: BankTransaction, keys: Iterable[int]) -> None:
     )
 
 
-def _unmark(tx: BankTransaction, keys: Iterable[int]) -> None:
-    tx.delete_of(keys, "waiting")
-
-
 # Sources
 
 
@@ -385,10 +360,7 @@ def _add_sources(
 ) -> None:
     """Append live sources to memories; one that a memory has already is not stored again.
 
-    Args:
-        tx: the transaction.
-        sources: what each memory gains.
-        evidence: id to key of the memories that these name.
+    `evidence` gives the key of each memory that they name.
     """
     had: dict[int, list[tuple[SqlValue, ...]]] = {key: [] for key in sources}
     for key, *row in tx.execute(
@@ -484,48 +456,22 @@ def _count_lexemes(tx: BankTransaction, memories: Sequence[Sequence[str]], sign:
     )
 
 
-# Documents, links, history, audit, mental models, checkpoints
+# Documents, chunks, links, checkpoints, and rows of any table
 
 
-def _store_audit(tx: BankTransaction, entries: Sequence[AuditEntry]) -> None:
-    tx.executemany(
-        insert_sql("audit", f"key, bank, {AUDIT_COLUMNS}"),
-        [
-            (key, tx.no, *audit_row(entry))
-            for key, entry in zip(tx.new_keys(len(entries)), entries, strict=True)
-        ],
-    )
-
-
-def _store_documents(tx: BankTransaction, documents: Sequence[Document]) -> None:
-    columns = "key, bank, id, is_record, is_conversation, fingerprint, created_at, updated_at"
-    tx.executemany(
-        upsert_sql("documents", columns, "bank, id"),
-        [
-            (
-                key,
-                tx.no,
-                d.id,
-                d.is_record,
-                d.is_conversation,
-                d.fingerprint,
-                micros(d.created_at),
-                micros(d.updated_at),
-            )
-            for key, d in zip(tx.new_keys(len(documents)), documents, strict=True)
-        ],
-    )
-
-
-def _store_chunks(tx: BankTransaction, chunks: Sequence[Chunk]) -> None:
-    columns = "key, bank, id, document_id, position, fingerprint, text"
-    tx.executemany(
-        upsert_sql("chunks", columns, "bank, id"),
-        [
-            (key, tx.no, c.id, c.document_id, c.position, c.fingerprint, c.text)
-            for key, c in zip(tx.new_keys(len(chunks)), chunks, strict=True)
-        ],
-    )
+def _insert(
+    tx: BankTransaction,
+    table: str,
+    columns: str,
+    values: Sequence[object],
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Insert values under new keys; `overwrite` those whose id the bank has, which keep theirs."""
+    stored = f"key, bank, {columns}"
+    sql = upsert_sql(table, stored, "bank, id") if overwrite else insert_sql(table, stored)
+    keyed = zip(tx.new_keys(len(values)), values, strict=True)
+    tx.executemany(sql, [(key, tx.no, *row_of(value, columns)) for key, value in keyed])
 
 
 def _store_links(tx: BankTransaction, links: Sequence[Link]) -> None:
@@ -541,33 +487,13 @@ def _store_links(tx: BankTransaction, links: Sequence[Link]) -> None:
     )
 
 
-def _store_history(tx: BankTransaction, history: Sequence[Change]) -> None:
-    tx.executemany(
-        insert_sql("history", f"key, bank, {CHANGE_COLUMNS}"),
-        [
-            (key, tx.no, *change_row(change))
-            for key, change in zip(tx.new_keys(len(history)), history, strict=True)
-        ],
-    )
-
-
-def _store_mental_models(tx: BankTransaction, models: Sequence[MentalModel]) -> None:
-    tx.executemany(
-        upsert_sql("mental_models", f"key, bank, {MENTAL_MODEL_COLUMNS}", "bank, id"),
-        [
-            (key, tx.no, *mental_model_row(model))
-            for key, model in zip(tx.new_keys(len(models)), models, strict=True)
-        ],
-    )
-
-
 def _store_checkpoint(tx: BankTransaction, checkpoint: QueueCheckpoint) -> None:
     """Store a checkpoint; one that expires removes those of the bank that have expired."""
     if checkpoint.expires_at is not None:
         expired = "DELETE FROM marks WHERE bank = ? AND expires_at < ?"
         tx.execute(expired, (tx.no, micros(utc_now())))
+    columns = "queue, number, digest, expires_at"
     tx.execute(
-        upsert_sql("marks", "bank, queue, number, digest, expires_at", "bank, queue"),
-        (tx.no, checkpoint.queue, checkpoint.number, checkpoint.digest,
-         micros_or_none(checkpoint.expires_at)),
-    )  # fmt: skip
+        upsert_sql("marks", f"bank, {columns}", "bank, queue"),
+        (tx.no, *row_of(checkpoint, columns)),
+    )

@@ -15,7 +15,7 @@ two are marked `slow`; declare that marker, or deselect it.
 
 import pytest
 
-_PARTS = ("conclusions", "entities", "filters", "graph", "reading", "searching", "writing")
+_PARTS = ("audit", "conclusions", "entities", "filters", "graph", "reading", "searching", "writing")
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in (*_PARTS, "vector_index")))
 
 from hindsight_integrations.stores.testing.graph import GraphStoreContract  # noqa: E402

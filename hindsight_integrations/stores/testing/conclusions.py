@@ -22,12 +22,7 @@ from hindsight_integrations.models import (
     utc_now,
 )
 from hindsight_integrations.stores import base
-from hindsight_integrations.stores.base import (
-    ChangeSet,
-    GraphStore,
-    MemoryRecord,
-    QueueCheckpoint,
-)
+from hindsight_integrations.stores.base import ChangeSet, GraphStore, MemoryRecord, QueueCheckpoint
 from hindsight_integrations.stores.testing.samples import (
     EMBEDDER,
     NOW,
@@ -93,10 +88,8 @@ class ConclusionContract:
     def test_only_what_supports_a_memory_proves_it(self, graph: GraphStore) -> None:
         keep(graph, record("a", sources=(source("d"), source("e"))), record("b"))
         keep(graph, conclusion("o", on("a"), on("b", supports=False)))
-        proofs = {
-            each.id: each.proof_count
-            for each in graph.read("b", base.CANDIDATE, ["a", "b", "o"]).values()
-        }
+        weighed = graph.read("b", base.CANDIDATE, ["a", "b", "o"])
+        proofs = {id: each.proof_count for id, each in weighed.items()}
         assert proofs == {"a": 2, "b": 1, "o": 1}
 
     def test_ranking_reads_the_type_and_kind_of_a_memory(self, graph: GraphStore) -> None:
@@ -425,10 +418,8 @@ class ConclusionContract:
         for id in ("a", "b", "gone"):
             keep(graph, record("m", bank_id=id))
         graph.delete_bank("gone")
-        assert graph.list_banks(pending_consolidation=True) == [
-            graph.get_bank("a"),
-            graph.get_bank("b"),
-        ]
+        waiting = [graph.get_bank("a"), graph.get_bank("b")]
+        assert graph.list_banks(pending_consolidation=True) == waiting
         reflect(graph)
         assert graph.list_banks(pending_consolidation=True) == [graph.get_bank("a")]
 

@@ -142,9 +142,8 @@ class EntityContract:
         assert graph.mentioned_together("b", ["e:bob"], []) == {"e:bob": set()}
         assert graph.mentioned_together("b", [], ["e:bob"]) == {}
         keep(graph, remove_memories=("1", "4"))
-        assert graph.mentioned_together("b", ["e:alice"], ["e:bob", "e:dan"]) == {
-            "e:alice": {"e:bob"}
-        }
+        left = graph.mentioned_together("b", ["e:alice"], ["e:bob", "e:dan"])
+        assert left == {"e:alice": {"e:bob"}}
         assert graph.read("b", COOCCURRENCES, ["e:alice"]) == {"e:alice": {"e:bob": 1}}
         assert graph.read("b", COMPANIONS, ["e:alice"]) == {"e:alice": ("Bob",)}
 
@@ -166,20 +165,13 @@ class EntityContract:
         assert seen == [*wanted, "Aa", "Zz"]
 
     def test_similar_names_are_found_likeliest_first(self, graph: GraphStore) -> None:
-        keep(
-            graph,
-            entities=tuple(
-                entity(name)
-                for name in ("Alice Smith", "Alicia Smythe", "Bob Smith", "Zed", "Alison", "東京")
-            ),
-        )
+        people = ("Alice Smith", "Alicia Smythe", "Bob Smith", "Zed", "Alison", "東京")
+        keep(graph, entities=tuple(map(entity, people)))
         found = [each.name for each in similar(graph, "Alice Smit", 9)]
         assert found[0] == "Alice Smith"
         assert "Zed" not in found
-        assert [each.name for each in similar(graph, "Smith", 9)][:2] == [
-            "Bob Smith",
-            "Alice Smith",
-        ]
+        smiths = [each.name for each in similar(graph, "Smith", 9)]
+        assert smiths[:2] == ["Bob Smith", "Alice Smith"]
         assert [each.name for each in similar(graph, "alise smth", 1)] == ["Alice Smith"]
         assert [each.name for each in similar(graph, "東京", 5)] == ["東京"]
         assert similar(graph, "qqq", 5) == []
@@ -205,12 +197,8 @@ class EntityContract:
         robert = graph.read("b", ENTITY, ["e:robert", "e:bob"])
         assert list(robert) == ["e:robert"]
         merged = robert["e:robert"]
-        assert (merged.name, merged.aliases, merged.mention_count) == (
-            "Robert",
-            ("Bob", "Bobby"),
-            3,
-        )
-        assert merged.first_seen == ago(9)
+        assert (merged.name, merged.aliases) == ("Robert", ("Bob", "Bobby"))
+        assert (merged.mention_count, merged.first_seen) == (3, ago(9))
         assert names(graph, "Bobby") == {"bobby": "e:robert"}
         assert graph.read("b", MENTIONS, ["1", "2"]) == {
             "1": ("e:robert", "e:ann"),

@@ -13,14 +13,7 @@ import pytest
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Bank, MemoryType, MetadataValue, TimeSpan
 from hindsight_integrations.stores.base import RECORD, GraphStore, MemoryFilter, MemoryRecord
-from hindsight_integrations.stores.conditions import (
-    AllOf,
-    AnyOf,
-    Condition,
-    Not,
-    Operator,
-    Test,
-)
+from hindsight_integrations.stores.conditions import AllOf, AnyOf, Condition, Not, Operator, Test
 from hindsight_integrations.stores.predicate import passes
 from hindsight_integrations.stores.testing.samples import (
     ALL,
@@ -106,11 +99,7 @@ class FilterContract:
 
     def test_expired_memories_are_left_out(self, graph: GraphStore) -> None:
         stored(
-            graph,
-            a={},
-            b={"expires_at": ago(1)},
-            c={"expires_at": NOW},
-            d={"expires_at": ago(-1)},
+            graph, a={}, b={"expires_at": ago(1)}, c={"expires_at": NOW}, d={"expires_at": ago(-1)}
         )
         check_admits(graph, VALID, "ad")
         check_admits(graph, replace(VALID, now=ago(2)), "abcd")

@@ -43,6 +43,7 @@ from hindsight_integrations.stores.testing.samples import (
     chunk,
     document,
     entity,
+    found,
     keep,
     link,
     record,
@@ -135,7 +136,6 @@ class GraphStoreContract(
             lambda: graph.text_search("x", ["a"], VALID, 1),
             lambda: graph.read("x", base.HISTORY, ["m"]).get("m", ()),
             lambda: graph.scan("x", base.MEMORY_ID),
-            lambda: graph.scan("x", base.MEMORY_ID),
             lambda: graph.update_bank("x", embedder=EMBEDDER),
             lambda: graph.apply(ChangeSet("x", requeue=("m",))),
         ):
@@ -161,9 +161,7 @@ class GraphStoreContract(
         assert all(removed <= 20 for removed in purged)
         assert graph.purge_deleted() == 0
         assert graph.read("b", base.MEMORY, ["m0"])["m0"].text == "word"
-        assert [hit.memory_id for hit in graph.text_search(other_bank, ["word"], VALID, 9)] == [
-            "m0"
-        ]
+        assert found(graph, "word", bank=other_bank) == ["m0"]
         assert graph.check(repair=False) == []
 
     def test_an_imported_bank_is_hidden_until_it_gets_its_id(
@@ -250,10 +248,7 @@ class GraphStoreContract(
         keep(graph, record("m", "word", tags=("t",)), record("only", "word"))
         keep(graph, record("m", "word here", bank_id=other_bank))
         assert graph.read(other_bank, base.MEMORY, ["m", "only"])["m"].text == "word here"
-        assert {hit.memory_id for hit in graph.text_search("b", ["word"], VALID, 9)} == {
-            "m",
-            "only",
-        }
+        assert sorted(found(graph, "word")) == ["m", "only"]
         assert graph.find_ids(other_bank, replace(VALID, tags=("t",)), 9) == []
         assert graph.lexeme_stats(other_bank, ["word"]).documents == 1
 

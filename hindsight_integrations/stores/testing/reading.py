@@ -28,17 +28,12 @@ from hindsight_integrations.stores.testing.samples import (
 )
 
 READ: dict[Kind[Any], str] = {
-    **dict.fromkeys(
-        (
-            base.MEMORY,
-            base.RECORD,
-            base.CANDIDATE,
-            base.VECTOR,
-            base.MENTIONS,
-            base.CONCLUSIONS_CITING,
-        ),
-        "m",
-    ),
+    base.MEMORY: "m",
+    base.RECORD: "m",
+    base.CANDIDATE: "m",
+    base.VECTOR: "m",
+    base.MENTIONS: "m",
+    base.CONCLUSIONS_CITING: "m",
     base.DUPLICATES: "f",
     base.HISTORY: "m",
     base.MODEL_HISTORY: "mm",
@@ -112,22 +107,18 @@ class ReadingContract:
         self, graph: GraphStore, other_bank: str
     ) -> None:
         names = [f"{n:04}" for n in range(2500)]
-        graph.apply(
-            ChangeSet(
-                "b",
-                documents=tuple(document(name) for name in reversed(names)),
-                chunks=tuple(chunk(name, "0007") for name in reversed(names)),
-            )
+        keep(
+            graph,
+            documents=tuple(document(name) for name in reversed(names)),
+            chunks=tuple(chunk(name, "0007") for name in reversed(names)),
         )
         graph.apply(ChangeSet(other_bank, documents=(document("x", bank=other_bank),)))
         documents = list(graph.scan("b", base.DOCUMENT))
         assert [each.id for each in documents] == names
         assert [each.chunk_count for each in documents[6:9]] == [0, 2500, 0]
-        assert documents[7] == graph.read("b", base.DOCUMENT, ["0007"]).get("0007")
-        assert (
-            tuple(graph.scan("b", base.CHUNK))
-            == graph.read("b", base.DOCUMENT_CHUNKS, ["0007"])["0007"]
-        )
+        assert documents[7] == graph.read("b", base.DOCUMENT, ["0007"])["0007"]
+        chunks = tuple(graph.scan("b", base.CHUNK))
+        assert chunks == graph.read("b", base.DOCUMENT_CHUNKS, ["0007"])["0007"]
         assert [each.bank_id for each in graph.scan(other_bank, base.DOCUMENT)] == [other_bank]
         assert list(graph.scan(other_bank, base.CHUNK)) == []
 
@@ -148,9 +139,8 @@ class ReadingContract:
         keep(graph, record("m1"), record("m2"))
         changes = [Change(f"m{n % 3}", "update", f"{n:04}", str(n), None, NOW) for n in range(2500)]
         graph.apply(ChangeSet("b", history=tuple(changes), remove_memories=("m2",)))
-        assert list(graph.scan("b", base.CHANGE)) == sorted(
-            changes, key=lambda each: each.memory_id
-        )
+        by_memory = sorted(changes, key=lambda each: each.memory_id)
+        assert list(graph.scan("b", base.CHANGE)) == by_memory
         assert list(graph.scan(other_bank, base.CHANGE)) == []
 
     def test_edited_entities_are_those_that_outlive_their_mentions(
@@ -159,13 +149,9 @@ class ReadingContract:
         keep(graph, record("m1", entities=("Zoë", "Bob", "Ann")))
         assert list(graph.scan("b", base.EDITED_NAMES)) == []
         for name in ("Zoë", "Ann"):
-            graph.apply(
-                ChangeSet(
-                    "b",
-                    entity_edits=(EntityNames(entity_id(name), name, (f"{name} Lee", "A" + name)),),
-                )
-            )
-        graph.apply(ChangeSet("b", remove_memories=("m1",)))
+            aliases = (f"{name} Lee", f"A{name}")
+            keep(graph, entity_edits=(EntityNames(entity_id(name), name, aliases),))
+        keep(graph, remove_memories=("m1",))
         assert list(graph.scan("b", base.EDITED_NAMES)) == [
             EntityNames("e:ann", "Ann", ("Ann Lee", "AAnn")),
             EntityNames("e:zoe", "Zoë", ("Zoë Lee", "AZoë")),

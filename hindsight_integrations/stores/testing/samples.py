@@ -88,6 +88,11 @@ def keep(graph: GraphStore, *records: MemoryRecord, **parts: Any) -> tuple[str, 
     )
 
 
+def found(graph: GraphStore, *lexemes: str, limit: int = 99, bank: str = "b") -> list[str]:
+    """Return the ids of the valid memories that hold any of the lexemes, best first."""
+    return [hit.memory_id for hit in graph.text_search(bank, lexemes, VALID, limit)]
+
+
 def document(id: str, fingerprint: str = "f", bank: str = "b") -> Document:
     return Document(id, bank, fingerprint, NOW, NOW)
 
