@@ -55,7 +55,8 @@ from hindsight_integrations.retain.document_diff import (
     refresh,
 )
 from hindsight_integrations.retain.enrichment import record_of
-from hindsight_integrations.retain.entity_resolution import Candidates, Resolution, Resolver
+from hindsight_integrations.retain.entity_candidates import Candidates
+from hindsight_integrations.retain.entity_resolution import Resolution, Resolver
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.foreign import foreign_item, has_random_id, recognised
 from hindsight_integrations.retain.guard import guarded_submissions
