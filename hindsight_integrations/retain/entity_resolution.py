@@ -94,6 +94,23 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class KindDoubt:
+    """A known entity that new texts mention as of another kind than is stored.
+
+    Attributes:
+        entity: the entity.
+        names: its names in the texts.
+        kinds: the kinds that these mentions were given.
+        texts: the texts.
+    """
+
+    entity: Entity
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Resolution:
     """The entities of a batch of facts.
 
@@ -103,6 +120,7 @@ class Resolution:
         renamed: known entities that gained aliases, with all their names.
         names: canonical name of each entity mentioned, by id.
         decisions: one per mention, fact by fact.
+        kind_doubts: known entities that are mentioned as of another kind.
     """
 
     entity_ids: tuple[tuple[str, ...], ...]
@@ -110,6 +128,7 @@ class Resolution:
     renamed: tuple[Entity, ...]
     names: Mapping[str, str]
     decisions: tuple[Decision, ...]
+    kind_doubts: tuple[KindDoubt, ...] = ()
 
     @property
     def joined(self) -> tuple[Joined, ...]:
@@ -212,6 +231,7 @@ class _Batch:
         self._renamed: dict[str, None] = {}
         self._ids: list[tuple[str, ...]] = []
         self._decisions: list[Decision] = []
+        self._doubts: dict[str, list[tuple[Mention, str]]] = {}
 
     def add(self, mentions: Sequence[Mention], timestamp: datetime, text: str) -> None:
         """Resolve the mentions of a fact: former names before new ones, full before short ones."""
@@ -246,6 +266,8 @@ class _Batch:
             context.add(decision.entity_id)
         decisions = [decisions_by_index[index] for index in range(len(mentions))]
         self._decisions += decisions
+        for decision in decisions:
+            self._compare_kinds(decision, text)
         ids = tuple(dict.fromkeys(decision.entity_id for decision in decisions))
         self._known.note_mentioned(ids, timestamp)
         self._ids.append(ids)
@@ -260,7 +282,27 @@ class _Batch:
                 entity_id: self._known[entity_id].name for ids in self._ids for entity_id in ids
             },
             decisions=tuple(self._decisions),
+            kind_doubts=tuple(
+                KindDoubt(
+                    self._known[entity_id],
+                    tuple(dict.fromkeys(mention.name for mention, _ in doubted)),
+                    tuple(dict.fromkeys(mention.kind for mention, _ in doubted)),
+                    tuple(dict.fromkeys(text for _, text in doubted)),
+                )
+                for entity_id, doubted in self._doubts.items()
+            ),
         )
+
+    def _compare_kinds(self, decision: Decision, text: str) -> None:
+        """Give a new entity the kind that a later mention tells; doubt that of a known one."""
+        mention, entity = decision.mention, self._known[decision.entity_id]
+        if mention.kind == entity.kind:
+            return
+        if entity.id in self._created:
+            if entity.kind == "concept":
+                self._known.add(replace(entity, kind=mention.kind))
+        elif mention.kind != "concept" or self._known.owner(mention.name) is not None:
+            self._doubts.setdefault(entity.id, []).append((mention, text))
 
     def _decide_by_address(self, mention: Mention) -> Decision | None:
         """Resolve a variant spelling of a participant's name; None if the bank has both names."""

@@ -56,6 +56,7 @@ from hindsight_integrations.retain.document_diff import (
 )
 from hindsight_integrations.retain.enrichment import record_of
 from hindsight_integrations.retain.entity_candidates import Candidates
+from hindsight_integrations.retain.entity_kinds import kinds_by_all_mentions
 from hindsight_integrations.retain.entity_resolution import Resolution, Resolver
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.foreign import foreign_item, has_random_id, recognised
@@ -207,6 +208,7 @@ def _plan_retain(
     links += _causal_links(diffs, statements, deduplicated)
     changes = replace(
         _changes(bank_id, diffs, resolution, storage_plan, now),
+        kinds=kinds_by_all_mentions(deps.graph, bank_id, resolution.kind_doubts),
         # The version guards memories that gain a source against concurrent corrections.
         version=current.version
         if current and (deduplicated.sources or storage_plan.replaced)
