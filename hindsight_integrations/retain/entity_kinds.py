@@ -60,21 +60,26 @@ def _stored_texts(graph: GraphStore, bank_id: str, entity_id: str) -> list[str]:
 
 
 def _votes(doubt: KindDoubt, stored: Iterable[str] = ()) -> Counter[str]:
-    """Return the votes of the new texts, and of stored ones, for the kind of an entity."""
-    votes: Counter[str] = Counter()
+    """Return the votes of an entity's names, and of the new texts and stored ones around them."""
     texts = dict.fromkeys([*doubt.texts, *stored])
     names = dict.fromkeys([*doubt.names, doubt.entity.name, *doubt.entity.aliases])
-    cast = chain.from_iterable(_votes_in(text, name) for text in texts for name in names)
-    for vote in islice(cast, _MOST_MENTIONS):
+    of_texts = chain.from_iterable(_votes_in(text, name) for text in texts for name in names)
+    votes: Counter[str] = Counter()
+    for vote in chain(map(_own_votes, names), islice(of_texts, _MOST_MENTIONS)):
         votes.update(vote)
     return votes
 
 
 def _votes_in(text: str, name: str) -> Iterator[Counter[str]]:
-    """Yield the votes of each mention of a name in a text."""
+    """Yield the votes of what stands around each mention of a name in a text."""
     for start in name_offsets(text, name):
         yield name_kinds.votes_of_context(text, start, start + len(name))
-        if not name.isupper():
-            words = name.casefold().split()
-            titled = len(words) > 1 and words[0].strip(".") in _HONORIFICS
-            yield name_kinds.votes_of_words(words, titled)
+
+
+def _own_votes(name: str) -> Counter[str]:
+    """Return the votes of a name's own words."""
+    words = name.casefold().split()
+    if not words or name.isupper():
+        return Counter()
+    titled = len(words) > 1 and words[0].strip(".") in _HONORIFICS
+    return name_kinds.votes_of_words(words, titled)

@@ -119,7 +119,7 @@ class Resolution:
         created: entities that are new to the bank.
         renamed: known entities that gained aliases, with all their names.
         names: canonical name of each entity mentioned, by id.
-        decisions: one per mention, fact by fact.
+        decisions: one per mention that is somebody's, fact by fact.
         kind_doubts: known entities that are mentioned as of another kind.
     """
 
@@ -257,6 +257,8 @@ class _Batch:
         for index in sorted(range(len(mentions)), key=order):
             mention = mentions[index]
             other_name = stated_aliases.get(parse(mention.name).norm)
+            if mention.is_another and self._knows(mention):
+                continue
             decision = (
                 self._decide_by_address(mention)
                 or self._decide_by_statement(mention, other_name)
@@ -264,7 +266,7 @@ class _Batch:
             )
             decisions_by_index[index] = decision
             context.add(decision.entity_id)
-        decisions = [decisions_by_index[index] for index in range(len(mentions))]
+        decisions = [decision for _, decision in sorted(decisions_by_index.items())]
         self._decisions += decisions
         for decision in decisions:
             self._compare_kinds(decision, text)
@@ -303,6 +305,18 @@ class _Batch:
                 self._known.add(replace(entity, kind=mention.kind))
         elif mention.kind != "concept" or self._known.owner(mention.name) is not None:
             self._doubts.setdefault(entity.id, []).append((mention, text))
+
+    def _knows(self, mention: Mention) -> bool:
+        """Return True if the bank has a person by whose name, or a form of it, this one goes.
+
+        A name belongs to one entity, so that a second bearer of it has none.
+        """
+        owner = self._known.owner(mention.name)
+        similar = self._known.similar(mention.name) if owner is None else [owner]
+        return any(
+            "person" in (mention.kind, entity.kind) and isinstance(relate(mention, entity), Match)
+            for entity in similar
+        )
 
     def _decide_by_address(self, mention: Mention) -> Decision | None:
         """Resolve a variant spelling of a participant's name; None if the bank has both names."""
