@@ -84,6 +84,8 @@ def test_names_are_found(text: str, names: list[str]) -> None:
         "I'm sure I'll go, and I've said so. You're right.",
         "Awww, woohoo! LOL",
         "AAAA finally. Nooo, Uuuh!",
+        "Agent note: Do Not Promise delivery dates before they confirm.",
+        "Any Other Business: the boat needs a new mainsail before the season.",
         "",
         "   \n",
         "😀 👍🏽",
@@ -168,6 +170,13 @@ def test_a_part_that_two_known_persons_share_is_neither() -> None:
         ("On that day Oxford beat Cambridge.", "Cambridge", "concept"),
         ("They won 2-1 at Barrow Town.", "Barrow Town", "concept"),
         ("I asked Morgan Stanley about it.", "Morgan Stanley", "concept"),
+        ("Zayd called his sister last night.", "Zayd", "person"),
+        ("Zayd lost his keys again, he is at home.", "Zayd", "person"),
+        ("Bravita closed her account.", "Bravita", "concept"),
+        ("Ravi from Bravita wants a call.", "Bravita", "concept"),
+        ("Ravi will ask Decathlon for a discount.", "Decathlon", "concept"),
+        ("They hired Zayd as second tester.", "Zayd", "person"),
+        ("Ravi told Zayd his plan.", "Zayd", "person"),
     ],
 )
 def test_kinds_follow_the_words_around(text: str, name: str, kind: str) -> None:
