@@ -281,6 +281,7 @@ class _Cutter:
         if self.is_person(first) or first.lower in _WORDS["name_heads"] or self._is_known(words):
             return 0
         is_subject = after is not None and after.tag in FINITE_VERBS and not after.opens
+        is_subject = is_subject and not self.text.startswith(",", words[-1].end)
         verb = self._is_verb(first, rest) and not (is_subject and not self.is_person(rest[0]))
         if not (verb or self._is_role(first, rest) or _is_before_preposition(first, rest[0])):
             return 0

@@ -18,7 +18,7 @@ _AFTER = re.compile(
 """Begins after the name: "Sam (not the plumber)", "Sam, no relation"."""
 _SENTENCE_BEGINS = re.compile(r"(?:\A|[.!?:;\n])\W*\Z")
 _NO_PREDICATE = re.compile(
-    r"[.!?,;\n]|\Z| (?:about|to|at|on|in|for|from|and|but|so|because|again|twice|back|with|while"
+    r"[.!?,;\n]|\Z| (?:about|to|at|on|in|for|and|but|so|because|again|twice|back|with|while"
     r"|when|as|before|after|earlier|yesterday|today|tonight|this|last|just|right)\b"
 )
 _REACH = 80

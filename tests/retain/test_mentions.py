@@ -44,6 +44,7 @@ def kinds(text: str) -> dict[str, str]:
     ("text", "names"),
     [
         ("Thanks, Priya! See you soon.", ["Priya"]),
+        ("Started Augmentin, stopped the Naproxen.", ["Augmentin", "Naproxen"]),
         ("Hey Mel! Good to see you!", ["Mel"]),
         ("Melanie, how are the kids?", ["Melanie"]),
         ("So excited! I'm off to Paris.", ["Paris"]),

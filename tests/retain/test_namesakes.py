@@ -24,6 +24,7 @@ def of_another(text: str, name: str = "Sam") -> bool:
         "We caught a crab called Sam.",
         "A man named Sam knocked at the door.",
         "Some guy called Sam rang.",
+        "A guy called Sam from the record shop emailed.",
         "My cousin Sam (not the plumber) is getting married.",
         "Sam, not the plumber, is getting married.",
         "Sam, no relation, wrote to us.",
