@@ -73,10 +73,12 @@ _NOUN_BEFORE = re.compile(r"\b([^\W\d_]+),? (?:(?:is |was )?(?:named|called) )?\
 _OWNER = r"(?:my|our|your|his|her|their|[^\W\d_][\w-]*['’]s?)"
 _ANIMAL_BEFORE = re.compile(
     rf"(?:\b{_OWNER} (?:[\w’'-]+ ){{0,2}}?([^\W\d_]+)(?:,? (?:named |called )?|, )"
-    r"|\b([^\W\d_]+),? (?:(?:is |was )?(?:named|called) ))\Z",
+    r"|\b([^\W\d_]+),? (?:(?:is |was )?(?:named|called) )"
+    rf"|\b(?:calls?|called|names?|named|christened) (?:the|{_OWNER}) (?:[\w’'-]+ )?([^\W\d_]+) )\Z",
     re.IGNORECASE,
 )
-"""Matches only unambiguous statements: "her dog, Oskar", "a parrot called Vincent"."""
+"""Matches only unambiguous statements: "her dog, Oskar", "a parrot called Vincent", "named the
+boat Lucy"."""
 _APPOSITION_AFTER = re.compile(
     r",? (?:(?:who|which|that) )?(?:is|was) (?=(?:a|an|my|our|the)\b)|, | \("
 )
@@ -119,7 +121,7 @@ def _is_stated_animal(text: str, start: int, end: int) -> bool:
     "The dog Anna found" and "Ben is a lion" may be about a person.
     """
     before = _ANIMAL_BEFORE.search(text, max(0, start - _NOUN_SEARCH_LENGTH), start)
-    if before and (before[1] or before[2]).casefold() in _WORDS["not_persons"]:
+    if before and (before[1] or before[2] or before[3]).casefold() in _WORDS["not_persons"]:
         return True
     after = _noun_after(text, end)
     return after is not None and not after[1] and _is_animal(after)

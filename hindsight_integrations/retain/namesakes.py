@@ -50,7 +50,9 @@ def introduces_another(text: str, start: int, end: int) -> bool:
     before = _BEFORE.search(text, first, start)
     if before is None:
         return False
-    is_subject = before[2] and _SENTENCE_BEGINS.search(text, 0, before.start())
+    is_subject = before[2] and _SENTENCE_BEGINS.search(
+        text, max(0, before.start() - _REACH), before.start()
+    )
     return not (is_subject and _NO_PREDICATE.match(text, end))
 
 

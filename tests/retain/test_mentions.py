@@ -178,6 +178,8 @@ def test_a_part_that_two_known_persons_share_is_neither() -> None:
         ("Ravi will ask Decathlon for a discount.", "Decathlon", "concept"),
         ("They hired Zayd as second tester.", "Zayd", "person"),
         ("Ravi told Zayd his plan.", "Zayd", "person"),
+        ("We named the boat Lucy.", "Lucy", "concept"),
+        ("We named the baby Lucy.", "Lucy", "person"),
     ],
 )
 def test_kinds_follow_the_words_around(text: str, name: str, kind: str) -> None:
