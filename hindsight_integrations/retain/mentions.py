@@ -116,7 +116,7 @@ def _names_in(
         ]
     )
     beside = name_kinds.votes_of_neighbours(text, [(s.start, s.end, s.votes) for s in spans])
-    nouns = {word.start for word in words if word.tag in ("NN", "NNS") and not word.is_capital}
+    nouns = {word.start for word in words if _is_noun(word)}
     return [
         replace(
             span,
@@ -127,6 +127,12 @@ def _names_in(
         )
         for span, votes in zip(spans, beside, strict=True)
     ]
+
+
+def _is_noun(word: Word) -> bool:
+    """Return True for a common noun; "retires" after a name is a verb, whatever its tag."""
+    is_noun = word.tag in ("NN", "NNS") and not word.is_capital
+    return is_noun and word.lower not in name_kinds.PERSON_VERBS
 
 
 def _of_compound(text: str, span: NameSpan, nouns: Container[int]) -> Counter[str]:

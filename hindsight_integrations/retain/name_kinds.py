@@ -134,7 +134,7 @@ def _inflected_forms(verb: str) -> set[str]:
     return {verb + "s", verb + "es", verb + "d", verb + "ed", verb + verb[-1] + "ed"}
 
 
-_PERSON_VERBS = _WORDS["person_verbs"].union(*map(_inflected_forms, _WORDS["person_verbs"]))
+PERSON_VERBS = _WORDS["person_verbs"].union(*map(_inflected_forms, _WORDS["person_verbs"]))
 _PERSON_OBJECT_VERBS = _WORDS["person_object_verbs"]
 _DEALING_VERBS = _WORDS["dealing_verbs"].union(*map(_inflected_forms, _WORDS["dealing_verbs"]))
 _AMBIGUOUS_HEADS = frozenset({"big", "little", "old", "baby", "great"})
@@ -252,7 +252,7 @@ def _weight_of_verbs(text: str, end: int, before: str, after: str) -> int:
         weight += _weight_of_verb(before)
         weight += _HINT_WEIGHT * (_GIVEN_OWN.match(text, end) is not None)
     if before not in _BEFORE_OBJECTS:
-        weight += _weight_of_verb(after) if after in _PERSON_VERBS else 0
+        weight += _weight_of_verb(after) if after in PERSON_VERBS else 0
         weight += _weight_of_pronouns(text, end)
     return weight
 

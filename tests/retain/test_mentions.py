@@ -178,6 +178,7 @@ def test_a_part_that_two_known_persons_share_is_neither() -> None:
         ("Ravi will ask Decathlon for a discount.", "Decathlon", "concept"),
         ("They hired Zayd as second tester.", "Zayd", "person"),
         ("Ravi told Zayd his plan.", "Zayd", "person"),
+        ("Gwil retires in June after 31 years on this round.", "Gwil", "person"),
         ("We named the boat Lucy.", "Lucy", "concept"),
         ("We named the baby Lucy.", "Lucy", "person"),
     ],
