@@ -68,7 +68,8 @@ def test_a_name_given_with_a_text_gets_its_kind_from_the_text(memory: Hindsight)
 def test_memories_are_read_again_only_if_a_text_says_otherwise(
     memory: Hindsight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    retained(memory, "Ana's wife is a nurse.", "Zayd has a cold.")
+    retained(memory, "Ana's wife is a nurse.", "Zayd has a cold.", "I work at Bravita.")
+    assert kind(memory, "Bravita") == "organization"
     graph: GraphStore = memory._runtime.graph
     read: list[str] = []
     postings = type(graph).postings
@@ -79,6 +80,7 @@ def test_memories_are_read_again_only_if_a_text_says_otherwise(
 
     monkeypatch.setattr(type(graph), "postings", counted)
     memory.retain("b", "Ana and Zayd are here.", entities=["Ana"])
+    memory.retain("b", "We had lunch at Bravita.", entities=["Bravita"])
     assert read == []
     memory.retain("b", "Zayd's wife is here.")
     assert read == [memory.entities.get("b", "Zayd").id]

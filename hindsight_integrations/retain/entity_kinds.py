@@ -40,9 +40,8 @@ def kinds_by_all_mentions(
     changed: list[tuple[str, str]] = []
     for doubt in doubts:
         entity, given = doubt.entity, {*doubt.kinds, doubt.entity.kind} - {"concept"}
-        fresh = _votes(doubt)
-        if given == {entity.kind} and not fresh.keys() - {entity.kind}:
-            continue  # nothing was said of the kind
+        if given == {entity.kind} and not _contradicts(_votes(doubt), entity.kind):
+            continue
         votes = _votes(doubt, _stored_texts(graph, bank_id, entity.id))
         for kind in given:
             votes[kind] = max(votes[kind], name_kinds.MIN_CERTAIN_WEIGHT)
@@ -50,6 +49,13 @@ def kinds_by_all_mentions(
         if kind != entity.kind:
             changed.append((entity.id, kind))
     return tuple(changed)
+
+
+def _contradicts(votes: Counter[str], kind: str) -> bool:
+    """Return True if a vote is for another kind, or against this one."""
+    against = {"person": name_kinds.NO_PERSON, "place": name_kinds.NO_PLACE}
+    for_none = {*against.values()} - {against.get(kind, "")}
+    return bool((+votes).keys() - {kind, *for_none})
 
 
 def _stored_texts(graph: GraphStore, bank_id: str, entity_id: str) -> list[str]:
