@@ -20,6 +20,12 @@ def test_merged_names_are_one_entity(memory: Hindsight) -> None:
     }
 
 
+def test_a_nurse_is_known_by_her_surname_too(memory: Hindsight) -> None:
+    memory.retain("b", "Nurse Adjei is on duty.")
+    (stored,) = memory.retain("b", "Adjei swapped shifts.").stored
+    assert stored.entities == ("Nurse Adjei",)
+
+
 @pytest.mark.parametrize(
     ("name", "other", "question"),
     [("राम", "रोम", "राम कहाँ है?"), ("ベン", "ペン", "ベン?"), ("กิต", "กุ้ต", "กิต ?")],

@@ -270,6 +270,7 @@ class Memories:
                 bank_id,
                 entities=changed.created,
                 names=tuple(EntityNames(e.id, e.name, e.aliases) for e in changed.renamed),
+                kinds=changed.kinds,
                 replaced=(changed.record,),
                 history=changes_between(old, new, action, now, validation.reason(reason)),
                 # What the user made of a conclusion stands until there is new evidence.

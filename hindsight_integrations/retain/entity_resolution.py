@@ -9,11 +9,10 @@ Hindsight's). A part of a name that only one person has needs no score. For each
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
-from typing import Protocol, Self, TypeVar
 
 from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.name_matching import (
@@ -22,203 +21,23 @@ from hindsight_integrations.nlp.name_matching import (
     SHORT_FORM,
     Gate,
     Match,
-    Name,
     Relation,
     acronym,
     compare,
-    formal_names,
     parse,
-    short_forms,
-    titles_differ,
 )
 from hindsight_integrations.normalization import new_id, pair_digest
 from hindsight_integrations.results import Joined
+from hindsight_integrations.retain.entity_candidates import (
+    Candidates,
+    EntityLookup,
+    all_names,
+    may_be_another,
+    relate,
+)
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.name_use import NameUsage, StatementMentions
 from hindsight_integrations.retain.stated_names import aliases_stated, names_denied
-from hindsight_integrations.stores.base import ENTITY_NAMED, Kind
-
-T = TypeVar("T")
-
-_MOST_SIMILAR = 20
-"""Most similar entities that the store returns for an unknown name."""
-
-_MOST_NEW = 20
-"""Most new entities of the batch that a name is compared with, by rarest shared blocking key: with
-all of them, a parts list of thousands of names would take minutes."""
-
-
-class EntityLookup(Protocol):
-    """Reads that resolution needs of the graph store; see `GraphStore`."""
-
-    def read(self, bank_id: str, kind: Kind[T], keys: Sequence[str]) -> dict[str, T]:
-        """Return the value of each key that has one."""
-        ...
-
-    def similar_entities(
-        self, bank_id: str, names: Sequence[str], limit: int
-    ) -> dict[str, list[Entity]]:
-        """Return entities with similar names for each of the names, likeliest first."""
-        ...
-
-    def mentioned_together(
-        self, bank_id: str, entity_ids: Sequence[str], among: Sequence[str]
-    ) -> dict[str, set[str]]:
-        """Return, for each of the entities that exists, those of `among` mentioned beside it."""
-        ...
-
-
-class Candidates:
-    """Candidate entities of a batch: reads each once, and writes nothing.
-
-    Reads are batched, so that their number does not grow with the batch: names at construction,
-    cooccurrences on first use or by `prefetch`.
-
-    Args:
-        lookup: the store.
-        bank_id: the bank.
-        mentions: all mentions of the batch.
-    """
-
-    def __init__(self, lookup: EntityLookup, bank_id: str, mentions: Iterable[Mention]) -> None:
-        self._lookup = lookup
-        self._bank_id = bank_id
-        self._entities: dict[str, Entity] = {}
-        self._entity_by_name: dict[str, str] = {}
-        self._by_key: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        self._similar: dict[str, list[str]] = {}
-        self._mentioned_with: dict[str, set[str]] = {}
-        self._mentioned_with_in_batch: defaultdict[str, set[str]] = defaultdict(set)
-        distinct = list({(mention.name, mention.kind): mention for mention in mentions}.values())
-        names = [parse(mention.name) for mention in distinct]
-        spellings = {form for name in names for form in _exact_forms(name)}
-        for norm, entity in lookup.read(bank_id, ENTITY_NAMED, sorted(spellings)).items():
-            self._entity_by_name[norm] = entity.id
-            self._entities[entity.id] = entity
-        self._unsure = [m for m in distinct if may_be_another(m, self.owner(m.name))]
-        self._read_similar([parse(mention.name) for mention in self._unsure])
-
-    def __getitem__(self, entity_id: str) -> Entity:
-        return self._entities[entity_id]
-
-    def owner(self, name: str) -> Entity | None:
-        """Return the entity that has exactly this name, normalised; None if there is none."""
-        owner = self._entity_by_name.get(parse(name).norm)
-        return None if owner is None else self._entities[owner]
-
-    def similar(self, name: str) -> list[Entity]:
-        """Return entities whose names may be other forms of this one, most similar first."""
-        parsed = parse(name)
-        if parsed.norm not in self._similar:
-            self._read_similar([parsed])
-        entity_ids = dict.fromkeys(self._similar[parsed.norm])
-        for form in _exact_forms(parsed):
-            if form in self._entity_by_name:
-                entity_ids[self._entity_by_name[form]] = None
-        entity_ids |= dict.fromkeys(self._new_with_shared_key(parsed))
-        return [self._entities[entity_id] for entity_id in entity_ids]
-
-    def _new_with_shared_key(self, name: Name) -> Iterable[str]:
-        """Return new entities that share a blocking key with the name, rarest keys first."""
-        buckets = [self._by_key[key] for key in _blocking_keys(name) if key in self._by_key]
-        entity_ids: dict[str, None] = {}
-        for bucket in sorted(buckets, key=len):
-            for entity_id in reversed(bucket):
-                if len(entity_ids) == _MOST_NEW:
-                    return entity_ids
-                entity_ids[entity_id] = None
-        return entity_ids
-
-    def share_mentioned_with(self, entity_id: str, others: Collection[str]) -> float:
-        """Return the share, 0 to 1, of the other entities that were mentioned with this one."""
-        if not others:
-            return 0.0
-        if entity_id not in self._mentioned_with:
-            self._read_cooccurrences(dict.fromkeys([entity_id, *self._candidate_ids()]))
-        known = self._mentioned_with[entity_id] | self._mentioned_with_in_batch[entity_id]
-        return len(known.intersection(others)) / len(others)
-
-    def prefetch(self) -> Self:
-        """Read the cooccurrences of all candidate entities; return itself."""
-        self._read_cooccurrences(dict.fromkeys(self._candidate_ids()))
-        return self
-
-    def add(self, entity: Entity) -> None:
-        """Add a new entity, or a known one with more names."""
-        self._entities[entity.id] = entity
-        for name in map(parse, (entity.name, *entity.aliases)):
-            self._entity_by_name.setdefault(name.norm, entity.id)
-            for key in _blocking_keys(name):
-                self._by_key[key][entity.id] = None
-
-    def note_mentioned(self, entity_ids: Sequence[str], timestamp: datetime) -> None:
-        """Record that a statement said at this time mentions these entities together."""
-        for entity_id in entity_ids:
-            entity = self._entities[entity_id]
-            last = timestamp if entity.last_seen is None else max(timestamp, entity.last_seen)
-            self._entities[entity_id] = replace(entity, last_seen=last)
-            self._mentioned_with_in_batch[entity_id].update(
-                other for other in entity_ids if other != entity_id
-            )
-
-    def _read_similar(self, names: Iterable[Name]) -> None:
-        """Look up the stored entities with similar names."""
-        spellings = {name.norm: (name.norm, *_formal_spellings(name)) for name in names}
-        all_spellings = list(dict.fromkeys(chain.from_iterable(spellings.values())))
-        if not all_spellings:
-            return
-        found = self._lookup.similar_entities(self._bank_id, all_spellings, _MOST_SIMILAR)
-        for norm, forms in spellings.items():
-            similar = {entity.id: entity for form in forms for entity in found[form]}
-            for entity in similar.values():
-                if entity.id not in self._entities:
-                    self._entities[entity.id] = entity
-                    self._mentioned_with.clear()  # read without this entity
-            self._similar[norm] = list(similar)
-
-    def _candidate_ids(self) -> Iterator[str]:
-        """Yield the ids of entities that match a mention which no exact name decides."""
-        for mention in self._unsure:
-            for entity in self.similar(mention.name):
-                if isinstance(relate(mention, entity), Match):
-                    yield entity.id
-
-    def _read_cooccurrences(self, entity_ids: Iterable[str]) -> None:
-        """Look up which of all candidates were mentioned with these entities."""
-        ids, among, together = list(entity_ids), list(self._entities), {}
-        if ids and len(among) > 1:
-            together = self._lookup.mentioned_together(self._bank_id, ids, among)
-        self._mentioned_with |= {id: together.get(id, set()) for id in ids}
-
-
-def _exact_forms(name: Name) -> list[str]:
-    """Return normal forms under which the same entity may be stored, the name itself first."""
-    first, rest = name.words[0], name.words[1:]
-    given = [first, *short_forms(first), *sorted(formal_names(first))]
-    forms = [
-        name.norm,
-        " ".join(name.words),
-        *(" ".join((word, *rest)) for word in given),
-        acronym(name.norm),
-    ]
-    return [form for form in dict.fromkeys(forms) if form]
-
-
-def _formal_spellings(name: Name) -> list[str]:
-    """Return spellings with the given name in full: "Robert Jones" for "Bob Jones"."""
-    return [" ".join((formal, *name.words[1:])) for formal in sorted(formal_names(name.words[0]))]
-
-
-def _blocking_keys(name: Name) -> list[str]:
-    """Return the blocking keys of a name: words, their first letters, initials.
-
-    New entities are compared with a name only if they share a key with it.
-    """
-    words = (*name.words, *sorted(formal_names(name.words[0])))
-    forms = (name.norm, acronym(name.norm))
-    keys = [part for word in words for part in (word[:2], word[:4], f"{word} ")]
-    return list(dict.fromkeys(keys + [f"={form}" for form in forms if form]))
-
 
 NAME_WEIGHT = 0.5
 CONTEXT_WEIGHT = 0.3
@@ -275,6 +94,23 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class KindDoubt:
+    """A known entity that new texts mention as of another kind than is stored.
+
+    Attributes:
+        entity: the entity.
+        names: its names in the texts.
+        kinds: the kinds that these mentions were given.
+        texts: the texts.
+    """
+
+    entity: Entity
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Resolution:
     """The entities of a batch of facts.
 
@@ -283,7 +119,8 @@ class Resolution:
         created: entities that are new to the bank.
         renamed: known entities that gained aliases, with all their names.
         names: canonical name of each entity mentioned, by id.
-        decisions: one per mention, fact by fact.
+        decisions: one per mention that is somebody's, fact by fact.
+        kind_doubts: known entities that are mentioned as of another kind.
     """
 
     entity_ids: tuple[tuple[str, ...], ...]
@@ -291,6 +128,7 @@ class Resolution:
     renamed: tuple[Entity, ...]
     names: Mapping[str, str]
     decisions: tuple[Decision, ...]
+    kind_doubts: tuple[KindDoubt, ...] = ()
 
     @property
     def joined(self) -> tuple[Joined, ...]:
@@ -393,6 +231,7 @@ class _Batch:
         self._renamed: dict[str, None] = {}
         self._ids: list[tuple[str, ...]] = []
         self._decisions: list[Decision] = []
+        self._doubts: dict[str, list[tuple[Mention, str]]] = {}
 
     def add(self, mentions: Sequence[Mention], timestamp: datetime, text: str) -> None:
         """Resolve the mentions of a fact: former names before new ones, full before short ones."""
@@ -418,6 +257,8 @@ class _Batch:
         for index in sorted(range(len(mentions)), key=order):
             mention = mentions[index]
             other_name = stated_aliases.get(parse(mention.name).norm)
+            if mention.is_another and self._knows(mention):
+                continue
             decision = (
                 self._decide_by_address(mention)
                 or self._decide_by_statement(mention, other_name)
@@ -425,8 +266,10 @@ class _Batch:
             )
             decisions_by_index[index] = decision
             context.add(decision.entity_id)
-        decisions = [decisions_by_index[index] for index in range(len(mentions))]
+        decisions = [decision for _, decision in sorted(decisions_by_index.items())]
         self._decisions += decisions
+        for decision in decisions:
+            self._compare_kinds(decision, text)
         ids = tuple(dict.fromkeys(decision.entity_id for decision in decisions))
         self._known.note_mentioned(ids, timestamp)
         self._ids.append(ids)
@@ -441,6 +284,38 @@ class _Batch:
                 entity_id: self._known[entity_id].name for ids in self._ids for entity_id in ids
             },
             decisions=tuple(self._decisions),
+            kind_doubts=tuple(
+                KindDoubt(
+                    self._known[entity_id],
+                    tuple(dict.fromkeys(mention.name for mention, _ in doubted)),
+                    tuple(dict.fromkeys(mention.kind for mention, _ in doubted)),
+                    tuple(dict.fromkeys(text for _, text in doubted)),
+                )
+                for entity_id, doubted in self._doubts.items()
+            ),
+        )
+
+    def _compare_kinds(self, decision: Decision, text: str) -> None:
+        """Give a new entity the kind that a later mention tells; doubt that of a known one."""
+        mention, entity = decision.mention, self._known[decision.entity_id]
+        if mention.kind == entity.kind:
+            return
+        if entity.id in self._created:
+            if entity.kind == "concept":
+                self._known.add(replace(entity, kind=mention.kind))
+        elif mention.kind != "concept" or self._known.owner(mention.name) is not None:
+            self._doubts.setdefault(entity.id, []).append((mention, text))
+
+    def _knows(self, mention: Mention) -> bool:
+        """Return True if the bank has a person by whose name, or a form of it, this one goes.
+
+        A name belongs to one entity, so that a second bearer of it has none.
+        """
+        owner = self._known.owner(mention.name)
+        similar = self._known.similar(mention.name) if owner is None else [owner]
+        return any(
+            "person" in (mention.kind, entity.kind) and isinstance(relate(mention, entity), Match)
+            for entity in similar
         )
 
     def _decide_by_address(self, mention: Mention) -> Decision | None:
@@ -461,7 +336,7 @@ class _Batch:
         if is_kept_apart(self._kept_apart, mention.name, entity):
             return None
         if _stands_for(mention.name, alias) and any(
-            _stands_for(name, alias) for name in _names(entity)
+            _stands_for(name, alias) for name in all_names(entity)
         ):
             return None  # the entity is another one with the same initials
         self._add_alias(entity, mention.name)
@@ -546,7 +421,7 @@ class _Batch:
             same = [option for option in passing if option.relation is Relation.SAME]
             if len(same) > 1:  # "Klein", where the bank has Mrs Klein and Dr. Klein
                 norm = parse(mention.name).norm
-                same = [o for o in same if norm in {parse(n).norm for n in _names(o.entity)}]
+                same = [o for o in same if norm in {parse(n).norm for n in all_names(o.entity)}]
             best = same[0] if same else None
         reasons |= {option.entity.name: Gate.AMBIGUOUS for option in passing if option is not best}
         return best, reasons
@@ -608,55 +483,10 @@ class _Batch:
                 self._renamed[entity.id] = None
 
 
-def may_be_another(mention: Mention, owner: Entity | None) -> bool:
-    """Return True unless the mention is certainly the entity with exactly this name."""
-    if owner is None:
-        return True
-    return not parse(mention.name).is_full and "person" in (mention.kind, owner.kind)
-
-
-def _names(entity: Entity) -> tuple[str, ...]:
-    return (entity.name, *entity.aliases)
-
-
 def is_kept_apart(kept_apart: Collection[str], name: str, entity: Entity) -> bool:
     """Return True if the user keeps a name apart from any of the entity's names."""
     return bool(kept_apart) and any(
-        pair_digest(name, other) in kept_apart for other in _names(entity)
-    )
-
-
-def relate(mention: Mention, entity: Entity) -> Match | Gate:
-    """Return the closest relation of the mention to any of the entity's names.
-
-    A full name must agree with a full name, if the entity has one: "Maria Kim" is not the Maria
-    who is known as "Maria Lopez" too.
-    """
-    names = _names(entity)
-    if _titles_conflict(mention.name, names):
-        return Gate.TITLES
-    full = [name for name in names if parse(name).is_full]
-    if entity.kind == "person" and parse(mention.name).is_full and full:
-        names = tuple(full)
-    results = [compare(mention.name, mention.kind, name, entity.kind) for name in names]
-    matches = [result for result in results if isinstance(result, Match)]
-    if matches:
-        return max(matches, key=lambda match: match.similarity)
-    gates = [result for result in results if isinstance(result, Gate)]
-    return next((gate for gate in gates if gate is not Gate.WORDS), Gate.WORDS)
-
-
-def _titles_conflict(name: str, names: Iterable[str]) -> bool:
-    """Return True if a surname's title differs from the titles in all other names with a title.
-
-    "Mr Klein" is not the Mrs Klein who has the alias "Klein".
-    """
-    parsed = parse(name)
-    others = [other for other in map(parse, names) if other.title and not other.is_full]
-    return (
-        bool(others)
-        and not parsed.is_full
-        and all(titles_differ(parsed, other) for other in others)
+        pair_digest(name, other) in kept_apart for other in all_names(entity)
     )
 
 
@@ -671,7 +501,7 @@ def _completes_titled_surname(mention: Mention, option: _Option) -> bool:
     surname = parse(mention.name).words[-1]
     return any(
         name.title not in KIN_TITLES and name.words == (surname,) and bool(name.title)
-        for name in map(parse, _names(option.entity))
+        for name in map(parse, all_names(option.entity))
     )
 
 

@@ -30,6 +30,7 @@ from hindsight_integrations.retain.enrichment import preceding_question
 from hindsight_integrations.retain.file_dates import is_dateline
 from hindsight_integrations.retain.identifiers import NameSpan
 from hindsight_integrations.retain.mentions import find_all_names, is_prose
+from hindsight_integrations.retain.namesakes import introduces_another
 from hindsight_integrations.retain.speakers import has_agent_role
 from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.stores.base import Vector
@@ -79,11 +80,14 @@ class Mention:
         kind: "person", "organization", "place", "event", "product", "work", "group" or "concept".
         addressed_as: name, as the conversation lists it, of the participant whom the text
             addresses, or who is introduced as the speaker, by this other spelling.
+        is_another: True if the text says that the name is somebody else's than the one known by
+            it: "another Sam". If the bank knows a person of this name, the mention is nobody's.
     """
 
     name: str
     kind: str = "concept"
     addressed_as: str | None = None
+    is_another: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,7 @@ class Extractor(Protocol):
         ...
 
 
-_VERSION = 8
+_VERSION = 9
 """Part of the id; increased when the same text would give other facts."""
 _MOST_TIMES = 8
 _LONGEST_TITLE = 120
@@ -330,7 +334,15 @@ def _mentions(
     if len(passage.addressees) == 1 and _says_you(text) and not _greets_another(passage, text):
         people.extend(passage.addressees)
     spelled = _spelled_otherwise(passage, text)
-    said = [Mention(n.name, n.kind, spelled.pop(n.name, None)) for n in named]
+    said = [
+        Mention(
+            n.name,
+            n.kind,
+            spelled.pop(n.name, None),
+            is_another=introduces_another(passage.text, n.start, n.end),
+        )
+        for n in named
+    ]
     said += [Mention(name, "person", participant) for name, participant in spelled.items()]
     people.extend(mention.addressed_as for mention in said if mention.addressed_as)
     mentions: dict[str, Mention] = {}

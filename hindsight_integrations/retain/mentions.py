@@ -116,7 +116,7 @@ def _names_in(
         ]
     )
     beside = name_kinds.votes_of_neighbours(text, [(s.start, s.end, s.votes) for s in spans])
-    nouns = {word.start for word in words if word.tag in ("NN", "NNS") and not word.is_capital}
+    nouns = {word.start for word in words if _is_noun(word)}
     return [
         replace(
             span,
@@ -127,6 +127,12 @@ def _names_in(
         )
         for span, votes in zip(spans, beside, strict=True)
     ]
+
+
+def _is_noun(word: Word) -> bool:
+    """Return True for a common noun; "retires" after a name is a verb, whatever its tag."""
+    is_noun = word.tag in ("NN", "NNS") and not word.is_capital
+    return is_noun and word.lower not in name_kinds.PERSON_VERBS
 
 
 def _of_compound(text: str, span: NameSpan, nouns: Container[int]) -> Counter[str]:
@@ -281,6 +287,7 @@ class _Cutter:
         if self.is_person(first) or first.lower in _WORDS["name_heads"] or self._is_known(words):
             return 0
         is_subject = after is not None and after.tag in FINITE_VERBS and not after.opens
+        is_subject = is_subject and not self.text.startswith(",", words[-1].end)
         verb = self._is_verb(first, rest) and not (is_subject and not self.is_person(rest[0]))
         if not (verb or self._is_role(first, rest) or _is_before_preposition(first, rest[0])):
             return 0

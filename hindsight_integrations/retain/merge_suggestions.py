@@ -9,12 +9,8 @@ from dataclasses import dataclass
 from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.name_matching import Match, Relation, is_given_name, parse
-from hindsight_integrations.retain.entity_resolution import (
-    SURE_NAME,
-    Candidates,
-    is_kept_apart,
-    relate,
-)
+from hindsight_integrations.retain.entity_candidates import Candidates, relate
+from hindsight_integrations.retain.entity_resolution import SURE_NAME, is_kept_apart
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.name_use import NameUsage, StatementMentions, is_surname_alone
 from hindsight_integrations.stores.base import COOCCURRENCES, ENTITY, GraphStore

@@ -59,6 +59,11 @@ _PLAYED = re.compile(
     rf"|at home to)|{_SCORE}(?: (?:at|to|against|over|vs?))?) \Z"
 )
 """Before a name, and the other after it, these make it a team's: "Oxford beat Cambridge"."""
+_BEFORE_OBJECTS = frozenset("at by for from in near of to with".split())
+"""After these a name is no subject: "Ravi from Contoso wants a call"."""
+_OWNED = re.compile(r" (?!and |or |with |is |was )(?:[a-z’'-]+ ){1,3}(?:his|her) ([a-z-]+)")
+_GIVEN_OWN = re.compile(r" (?:his|her) [a-z]")
+_GOES_ON = re.compile(r" (?:[a-z’'-]+ ){1,8}?(?:[a-z’'-]+)(?:,|;)? (?:and |but |so |as )?s?he\b")
 _SPEAKER_AND = re.compile(r"\b(?:me|myself|I),? and \Z")
 _ENUMERATING = frozenset({", ", " and ", ", and ", " & ", " + ", "/"})
 _CONTEXT_LENGTH = 48
@@ -68,10 +73,12 @@ _NOUN_BEFORE = re.compile(r"\b([^\W\d_]+),? (?:(?:is |was )?(?:named|called) )?\
 _OWNER = r"(?:my|our|your|his|her|their|[^\W\d_][\w-]*['’]s?)"
 _ANIMAL_BEFORE = re.compile(
     rf"(?:\b{_OWNER} (?:[\w’'-]+ ){{0,2}}?([^\W\d_]+)(?:,? (?:named |called )?|, )"
-    r"|\b([^\W\d_]+),? (?:(?:is |was )?(?:named|called) ))\Z",
+    r"|\b([^\W\d_]+),? (?:(?:is |was )?(?:named|called) )"
+    rf"|\b(?:calls?|called|names?|named|christened) (?:the|{_OWNER}) (?:[\w’'-]+ )?([^\W\d_]+) )\Z",
     re.IGNORECASE,
 )
-"""Matches only unambiguous statements: "her dog, Oskar", "a parrot called Vincent"."""
+"""Matches only unambiguous statements: "her dog, Oskar", "a parrot called Vincent", "named the
+boat Lucy"."""
 _APPOSITION_AFTER = re.compile(
     r",? (?:(?:who|which|that) )?(?:is|was) (?=(?:a|an|my|our|the)\b)|, | \("
 )
@@ -114,7 +121,7 @@ def _is_stated_animal(text: str, start: int, end: int) -> bool:
     "The dog Anna found" and "Ben is a lion" may be about a person.
     """
     before = _ANIMAL_BEFORE.search(text, max(0, start - _NOUN_SEARCH_LENGTH), start)
-    if before and (before[1] or before[2]).casefold() in _WORDS["not_persons"]:
+    if before and (before[1] or before[2] or before[3]).casefold() in _WORDS["not_persons"]:
         return True
     after = _noun_after(text, end)
     return after is not None and not after[1] and _is_animal(after)
@@ -127,8 +134,9 @@ def _inflected_forms(verb: str) -> set[str]:
     return {verb + "s", verb + "es", verb + "d", verb + "ed", verb + verb[-1] + "ed"}
 
 
-_PERSON_VERBS = _WORDS["person_verbs"].union(*map(_inflected_forms, _WORDS["person_verbs"]))
+PERSON_VERBS = _WORDS["person_verbs"].union(*map(_inflected_forms, _WORDS["person_verbs"]))
 _PERSON_OBJECT_VERBS = _WORDS["person_object_verbs"]
+_DEALING_VERBS = _WORDS["dealing_verbs"].union(*map(_inflected_forms, _WORDS["dealing_verbs"]))
 _AMBIGUOUS_HEADS = frozenset({"big", "little", "old", "baby", "great"})
 PLACE_HEADS = _WORDS["name_heads"] & _WORDS["place_words"] - frozenset(("st", "park"))
 _AMBIGUOUS = _WORDS["also_words"] | _WORDS["places"]
@@ -207,16 +215,15 @@ def _is_organization_compound(word: str) -> bool:
 def votes_of_context(text: str, start: int, end: int) -> Counter[str]:
     """Return the votes of the words around the name `text[start:end]`."""
     before, votes = text[max(0, start - _CONTEXT_LENGTH) : start], Counter[str]()
-    possessed, word_after = _POSSESSED.match(text, end), _WORD_AFTER.match(text, end)
+    possessed, after = _POSSESSED.match(text, end), _WORD_AFTER.match(text, end)
     word_before, phrase = _WORD_BEFORE.search(before), _PREPOSITION.search(before)
     if _is_stated_animal(text, start, end):
         votes[NO_PERSON] += STATED_WEIGHT
     if possessed and possessed.group(1).casefold() in _WORDS["personal_nouns"]:
         votes["person"] += _CONTEXT_WEIGHT
-    if word_after and word_after.group(1) in _PERSON_VERBS:
-        votes["person"] += _CONTEXT_WEIGHT
-    if word_before and word_before.group(1).casefold() in _PERSON_OBJECT_VERBS:
-        votes["person"] += _CONTEXT_WEIGHT
+    votes["person"] += _weight_of_verbs(
+        text, end, word_before[1].casefold() if word_before else "", after[1] if after else ""
+    )
     if _GREETING.search(before) or _SPEAKER_AND.search(before):
         votes["person"] += _CONTEXT_WEIGHT
     if article := _ARTICLE_BEFORE.search(before):
@@ -229,6 +236,40 @@ def votes_of_context(text: str, start: int, end: int) -> Counter[str]:
     if phrase:
         votes += _votes_of_phrase(phrase.group(1).split(), phrase.group(2))
     return votes
+
+
+def _weight_of_verbs(text: str, end: int, before: str, after: str) -> int:
+    """Return the weight for a person of the verbs around a name, and of the pronouns after it.
+
+    Args:
+        text: the text.
+        end: the end of the name in it.
+        before: the word before the name, in lower case.
+        after: the word after it.
+    """
+    weight = 0
+    if before in _PERSON_OBJECT_VERBS:
+        weight += _weight_of_verb(before)
+        weight += _HINT_WEIGHT * (_GIVEN_OWN.match(text, end) is not None)
+    if before not in _BEFORE_OBJECTS:
+        weight += _weight_of_verb(after) if after in PERSON_VERBS else 0
+        weight += _weight_of_pronouns(text, end)
+    return weight
+
+
+def _weight_of_verb(verb: str) -> int:
+    return _HINT_WEIGHT if verb in _DEALING_VERBS else _CONTEXT_WEIGHT
+
+
+def _weight_of_pronouns(text: str, end: int) -> int:
+    """Return the weight of pronouns after a name that may be the subject: "called his sister".
+
+    Each is a hint only: "Barclays closed her account, she was furious". Kin is a person's.
+    """
+    weight = 0
+    if owned := _OWNED.match(text, end):
+        weight += _CONTEXT_WEIGHT if owned[1] in _WORDS["kin"] else _HINT_WEIGHT
+    return weight + _HINT_WEIGHT * (_GOES_ON.match(text, end) is not None)
 
 
 def _votes_of_phrase(spelled: Sequence[str], preposition: str) -> Counter[str]:

@@ -198,6 +198,8 @@ def proper_nouns(
             return True
         if word.sentence in headlines or capital_nouns:
             return before is not None and before.lower in _BEFORE_NAMES
+        if _is_in_title_case(word, before) and word.start not in labelled:
+            return False
         if not word.opens or word.lower in inside:
             return True
         kind = labelled.get(word.start)
@@ -206,6 +208,14 @@ def proper_nouns(
 
     around = zip([None, *words], words, [*words[1:], None], strict=False)
     return [is_proper(word, before, after) for before, word, after in around]
+
+
+def _is_in_title_case(word: Word, before: Word | None) -> bool:
+    """Return True for an ordinary word after a function word with a capital: "Do Not Promise"."""
+    if before is None or before.opens or word.opens or not word.listed:
+        return False
+    is_function_word = before.lower in _WORDS["function_words"] - _WORDS["determiners"]
+    return is_function_word and len(before.text) > 1 and before.text.istitle()
 
 
 def _is_name_anywhere(word: Word, known: Container[str]) -> bool:

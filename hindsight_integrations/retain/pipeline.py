@@ -49,7 +49,9 @@ from hindsight_integrations.retain.document_diff import (
     refresh,
 )
 from hindsight_integrations.retain.enrichment import record_of
-from hindsight_integrations.retain.entity_resolution import Candidates, Resolution, Resolver
+from hindsight_integrations.retain.entity_candidates import Candidates
+from hindsight_integrations.retain.entity_kinds import kinds_by_all_mentions
+from hindsight_integrations.retain.entity_resolution import Resolution, Resolver
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.foreign import foreign_item, has_random_id, recognised
 from hindsight_integrations.retain.guard import guarded_submissions
@@ -190,6 +192,7 @@ def _plan_retain(
     links += _causal_links(diffs, statements, plan.ids)
     changes = replace(
         _changes(bank_id, diffs, resolution, plan, now),
+        kinds=kinds_by_all_mentions(deps.graph, bank_id, resolution.kind_doubts),
         # The version guards memories that gain a source against concurrent corrections.
         version=current.version if current and (plan.sources or plan.replaced) else None,
         links=tuple(links),

@@ -21,6 +21,7 @@ from hindsight_integrations.retain.enrichment import (
     record_of,
     terms_of,
 )
+from hindsight_integrations.retain.entity_kinds import kinds_by_all_mentions
 from hindsight_integrations.retain.entity_resolution import Resolver
 from hindsight_integrations.retain.extraction import Mention, Passage
 from hindsight_integrations.retain.mentions import candidate_names
@@ -58,11 +59,12 @@ _REPLY = "Yes."
 
 @dataclass(frozen=True, slots=True)
 class CorrectedRecord:
-    """A corrected record, with the entities that are new or have new names."""
+    """A corrected record, with the entities that are new, or have new names or kinds."""
 
     record: MemoryRecord
     created: tuple[Entity, ...] = ()
     renamed: tuple[Entity, ...] = ()
+    kinds: tuple[tuple[str, str], ...] = ()
 
 
 def correct(
@@ -253,7 +255,10 @@ def _processed(
         entities=tuple(resolution.names[entity_id] for entity_id in entity_ids),
     )
     return CorrectedRecord(
-        record_of(memory, indexed, encoded, entity_ids), resolution.created, resolution.renamed
+        record_of(memory, indexed, encoded, entity_ids),
+        resolution.created,
+        resolution.renamed,
+        kinds_by_all_mentions(deps.graph, bank_id, resolution.kind_doubts),
     )
 
 

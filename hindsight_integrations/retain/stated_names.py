@@ -208,13 +208,17 @@ def find_name(text: str, name: str) -> int:
 
     Without a regular expression: for hundreds of names a second, each would be compiled.
     """
+    return next(name_offsets(text, name), -1)
+
+
+def name_offsets(text: str, name: str) -> Iterator[int]:
+    """Yield all offsets of a name as a whole word or words."""
     start = text.find(name) if name else -1
     while start >= 0:
         end = start + len(name)
         if not (_in_word(text[start - 1 : start]) or _in_word(text[end : end + 1])):
-            break
+            yield start
         start = text.find(name, start + 1)
-    return start
 
 
 def _in_word(character: str) -> bool:

@@ -255,6 +255,7 @@ class ChangeSet:
         documents: stored, or overwritten by id; so are `chunks` and `mental_models`.
         entities: new entities, and names that known ones gain.
         names: new names of entities, instead of those they have.
+        kinds: ids of entities with their new kinds.
         entity_edits: corrections by a user; one that gets aliases is kept even if unmentioned.
         memories: new memories; `replaced` are ones that exist, with new content.
         sources: (memory id, source) to append; one the memory has already is ignored.
@@ -278,6 +279,7 @@ class ChangeSet:
     chunks: tuple[Chunk, ...] = ()
     entities: tuple[Entity, ...] = ()
     names: tuple[EntityNames, ...] = ()
+    kinds: tuple[tuple[str, str], ...] = ()
     entity_edits: tuple[EntityEdit, ...] = ()
     memories: tuple[MemoryRecord, ...] = ()
     replaced: tuple[MemoryRecord, ...] = ()

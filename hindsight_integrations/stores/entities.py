@@ -52,6 +52,10 @@ class EntityWriter(ABC, Generic[K]):
         """Store entities, without their names, under their keys."""
 
     @abstractmethod
+    def set_kinds(self, kinds: Mapping[K, str]) -> None:
+        """Give entities these kinds, in place of those they have."""
+
+    @abstractmethod
     def owners(self, norms: Iterable[str]) -> Mapping[str, K]:
         """Return normalised name to the entity that has it, for names that are taken."""
 
@@ -230,7 +234,7 @@ class _Plan(Generic[K]):
 
 
 def used_ids(changes: ChangeSet) -> list[str]:
-    """Return the ids of the entities that a change set stores, mentions or renames, each once."""
+    """Return the ids of all entities that a change set names, each once."""
     ids = [entity.id for entity in changes.entities]
     return list(dict.fromkeys([*ids, *sorted(_used(changes))]))
 
@@ -242,10 +246,10 @@ def given_names(changes: ChangeSet) -> list[str]:
 
 
 def _used(changes: ChangeSet) -> set[str]:
-    """Return the ids of the entities that a change set mentions or renames."""
+    """Return the ids of the entities that a change set mentions, renames or gives a kind."""
     records = (*changes.memories, *changes.replaced)
     return {id for record in records for id in record.entity_ids}.union(
-        named.entity_id for named in changes.names
+        (named.entity_id for named in changes.names), (id for id, _ in changes.kinds)
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from hindsight_integrations import Hindsight, Settings
 from hindsight_integrations.models import Bank
-from hindsight_integrations.retain import entity_resolution
+from hindsight_integrations.retain import entity_candidates, entity_resolution
 from hindsight_integrations.retain.entity_resolution import Resolver
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.stores.base import EmbedderIdentity
@@ -28,14 +28,15 @@ def names(number: int) -> list[str]:
 
 def compared(number: int, monkeypatch: pytest.MonkeyPatch) -> int:
     """Resolve so many new names in one call, and count the comparisons of two names."""
-    relate, calls = entity_resolution.relate, 0
+    relate, calls = entity_candidates.relate, 0
 
     def counting(mention: Mention, entity: object) -> object:
         nonlocal calls
         calls += 1
         return relate(mention, entity)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(entity_resolution, "relate", counting)
+    for module in (entity_candidates, entity_resolution):
+        monkeypatch.setattr(module, "relate", counting)
     graph = SqliteGraph(None)
     graph.create_bank(Bank("b"), EmbedderIdentity("test", 3))
     facts = [[Mention(name, "person")] for name in names(number)]

@@ -44,6 +44,7 @@ def kinds(text: str) -> dict[str, str]:
     ("text", "names"),
     [
         ("Thanks, Priya! See you soon.", ["Priya"]),
+        ("Started Augmentin, stopped the Naproxen.", ["Augmentin", "Naproxen"]),
         ("Hey Mel! Good to see you!", ["Mel"]),
         ("Melanie, how are the kids?", ["Melanie"]),
         ("So excited! I'm off to Paris.", ["Paris"]),
@@ -84,6 +85,8 @@ def test_names_are_found(text: str, names: list[str]) -> None:
         "I'm sure I'll go, and I've said so. You're right.",
         "Awww, woohoo! LOL",
         "AAAA finally. Nooo, Uuuh!",
+        "Agent note: Do Not Promise delivery dates before they confirm.",
+        "Any Other Business: the boat needs a new mainsail before the season.",
         "",
         "   \n",
         "😀 👍🏽",
@@ -168,6 +171,16 @@ def test_a_part_that_two_known_persons_share_is_neither() -> None:
         ("On that day Oxford beat Cambridge.", "Cambridge", "concept"),
         ("They won 2-1 at Barrow Town.", "Barrow Town", "concept"),
         ("I asked Morgan Stanley about it.", "Morgan Stanley", "concept"),
+        ("Zayd called his sister last night.", "Zayd", "person"),
+        ("Zayd lost his keys again, he is at home.", "Zayd", "person"),
+        ("Bravita closed her account.", "Bravita", "concept"),
+        ("Ravi from Bravita wants a call.", "Bravita", "concept"),
+        ("Ravi will ask Decathlon for a discount.", "Decathlon", "concept"),
+        ("They hired Zayd as second tester.", "Zayd", "person"),
+        ("Ravi told Zayd his plan.", "Zayd", "person"),
+        ("Gwil retires in June after 31 years on this round.", "Gwil", "person"),
+        ("We named the boat Lucy.", "Lucy", "concept"),
+        ("We named the baby Lucy.", "Lucy", "person"),
     ],
 )
 def test_kinds_follow_the_words_around(text: str, name: str, kind: str) -> None:

@@ -152,6 +152,7 @@ class Writing:
         entities = InMemoryEntities(data)
         entity_ids = entities.resolve(changes)
         entities.set_names({entity_ids[each.entity_id]: names_of(each) for each in changes.names})
+        entities.set_kinds({entity_ids[id]: kind for id, kind in changes.kinds})
         for edit in changes.entity_edits:
             entities.edit(edit)
         self._add(entity_ids)
@@ -324,6 +325,10 @@ class InMemoryEntities(EntityWriter[str]):
     def insert(self, entities: Mapping[str, Entity]) -> None:
         for id, entity in entities.items():
             self.data.entities[id] = replace(entity, name="", aliases=())
+
+    def set_kinds(self, kinds: Mapping[str, str]) -> None:
+        for id, kind in kinds.items():
+            self.data.entities[id] = replace(self.data.entities[id], kind=kind)
 
     def owners(self, norms: Iterable[str]) -> Mapping[str, str]:
         return in_order(norms, self.data.owners())

@@ -117,6 +117,12 @@ class Neo4jEntities(EntityWriter[str]):
         rows = [{"key": key, "id": each.id, "kind": each.kind} for key, each in entities.items()]
         self._tx.run_each(_INSERT, rows, even_none=True)
 
+    def set_kinds(self, kinds: Mapping[str, str]) -> None:
+        self._tx.run_each(
+            "UNWIND $rows AS row MATCH (e:Entity {key: row[0]}) SET e.kind = row[1]",
+            list(kinds.items()),
+        )
+
     def owners(self, norms: Iterable[str]) -> Mapping[str, str]:
         if self._owners is not None:
             return {norm: self._owners[norm] for norm in norms if norm in self._owners}

@@ -116,6 +116,7 @@ def _write(
     _store_documents(tx, changes.documents)
     _store_chunks(tx, changes.chunks)
     entities.set_names({entity_keys[names.entity_id]: names_of(names) for names in changes.names})
+    entities.set_kinds({entity_keys[id]: kind for id, kind in changes.kinds})
     for edit in changes.entity_edits:
         Neo4jEntities(tx).edit(edit)
     _add(tx, changes.memories, entity_keys)

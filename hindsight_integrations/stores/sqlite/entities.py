@@ -45,6 +45,12 @@ class SqliteEntities(EntityWriter[int]):
             [(key, self._tx.no, entity.id, entity.kind) for key, entity in entities.items()],
         )
 
+    def set_kinds(self, kinds: Mapping[int, str]) -> None:
+        self._tx.executemany(
+            "UPDATE entities SET kind = ? WHERE key = ?",
+            [(kind, entity) for entity, kind in kinds.items()],
+        )
+
     def owners(self, norms: Iterable[str]) -> Mapping[str, int]:
         return name_owners(self._tx, norms)
 

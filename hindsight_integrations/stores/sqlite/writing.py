@@ -75,6 +75,7 @@ def _write(
     _insert(tx, "documents", _DOCUMENT_COLUMNS, changes.documents, overwrite=True)
     _insert(tx, "chunks", _CHUNK_COLUMNS, changes.chunks, overwrite=True)
     entities.set_names({entity_keys[names.entity_id]: names_of(names) for names in changes.names})
+    entities.set_kinds({entity_keys[id]: kind for id, kind in changes.kinds})
     for edit in changes.entity_edits:
         entities.edit(edit)
     _add(tx, changes.memories, entity_keys)

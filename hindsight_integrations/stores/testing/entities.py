@@ -284,6 +284,27 @@ class EntityContract:
         keep(graph, remove_memories=("1", "2"))
         assert names(graph, "Jon") == {}, "no user gave it those names"
 
+    def test_a_change_set_can_change_the_kind_of_an_entity(self, graph: GraphStore) -> None:
+        keep(graph, record("1", entities=("Jon", "Ann")))
+        given = replace(record("2", entities=("Jon",)), entity_ids=("new",))
+        graph.apply(
+            ChangeSet(
+                "b",
+                entities=(entity("JON", id="new"),),
+                kinds=(("new", "place"),),
+                memories=(given,),
+            )
+        )
+        stored = graph.read("b", ENTITY, ["e:jon", "e:ann"])
+        assert {id: each.kind for id, each in stored.items()} == {
+            "e:jon": "place",
+            "e:ann": "person",
+        }
+        assert (stored["e:jon"].name, stored["e:jon"].mention_count) == ("Jon", 2)
+        with pytest.raises(EntityNotFoundError):
+            graph.apply(ChangeSet("b", kinds=(("absent", "place"),), memories=(record("3"),)))
+        assert graph.read("b", MEMORY, ["3"]) == {}
+
     def test_an_edit_that_cannot_be_is_refused_and_changes_nothing(self, graph: GraphStore) -> None:
         keep(graph, record("m", entities=("Ann", "Bob")))
         before = graph.read("b", ENTITY, ["e:ann", "e:bob"])

@@ -1,0 +1,91 @@
+"""The kind of an entity follows what all its memories tell of it, not only the first."""
+
+from __future__ import annotations
+
+import pytest
+
+from hindsight_integrations import Hindsight
+from hindsight_integrations.stores.base import GraphStore
+
+from .engines import empty_neo4j, engine, neo4j_address
+
+__all__ = ["empty_neo4j", "engine", "neo4j_address"]
+
+
+def kind(memory: Hindsight, name: str) -> str:
+    return memory.entities.get("b", name).kind
+
+
+def retained(memory: Hindsight, *texts: str) -> None:
+    for text in texts:
+        memory.retain("b", text)
+
+
+def test_a_later_mention_tells_the_kind(engine: Hindsight) -> None:
+    retained(engine, "Zayd has a cold.")
+    assert kind(engine, "Zayd") == "concept"
+    retained(engine, "Zayd's wife is a nurse.")
+    assert kind(engine, "Zayd") == "person"
+    assert engine.entities.list("b").items[0].mention_count == 2
+
+
+def test_mentions_that_disagree_leave_the_kind_open(engine: Hindsight) -> None:
+    retained(engine, "Brix's wife is a nurse.")
+    assert kind(engine, "Brix") == "person"
+    retained(engine, "We had dinner at the Brix.")
+    assert kind(engine, "Brix") == "concept"
+
+
+def test_the_order_of_the_mentions_decides_nothing(memory: Hindsight) -> None:
+    texts = ["Zayd has a cold.", "Zayd's wife is a nurse.", "We met at Zayd.", "Zayd's son is six."]
+    for bank, order in (("one", texts), ("two", texts[::-1])):
+        for text in order:
+            memory.retain(bank, text)
+        assert memory.entities.get(bank, "Zayd").kind == "person"
+
+
+def test_one_mention_does_not_outvote_many(memory: Hindsight) -> None:
+    retained(
+        memory, *(f"Brix's {whose} moved out." for whose in ("wife", "son", "sister", "mother"))
+    )
+    retained(memory, "We had dinner at the Brix.")
+    assert kind(memory, "Brix") == "person"
+
+
+def test_a_corrected_text_tells_the_kind(memory: Hindsight) -> None:
+    stored = memory.retain("b", "Zayd has a cold.").ids[0]
+    memory.memories.update("b", stored, text="Zayd's wife has a cold.")
+    assert kind(memory, "Zayd") == "person"
+
+
+def test_a_name_given_with_a_text_gets_its_kind_from_the_text(memory: Hindsight) -> None:
+    memory.retain("b", "Zayd's wife is a nurse.", entities=["Zayd"])
+    assert kind(memory, "Zayd") == "person"
+    memory.retain("b", "The parcel came.", entities=["Zayd"])
+    assert kind(memory, "Zayd") == "person", "a name alone says nothing of a kind"
+
+
+def test_memories_are_read_again_only_if_a_text_says_otherwise(
+    memory: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retained(memory, "Ana's wife is a nurse.", "Zayd has a cold.", "I work at Bravita.")
+    assert kind(memory, "Bravita") == "organization"
+    graph: GraphStore = memory._runtime.graph
+    read: list[str] = []
+    postings = type(graph).postings
+
+    def counted(self: GraphStore, bank_id: str, entity_ids: list[str], *rest: object) -> object:
+        read.extend(entity_ids)
+        return postings(self, bank_id, entity_ids, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(graph), "postings", counted)
+    memory.retain("b", "Ana and Zayd are here.", entities=["Ana"])
+    memory.retain("b", "We had lunch at Bravita.", entities=["Bravita"])
+    assert read == []
+    memory.retain("b", "Zayd's wife is here.")
+    assert read == [memory.entities.get("b", "Zayd").id]
+
+
+def test_of_new_names_any_mention_of_the_batch_tells_the_kind(memory: Hindsight) -> None:
+    memory.retain_many("b", ["Zayd has a cold.", "Zayd's wife is a nurse."])
+    assert kind(memory, "Zayd") == "person"
