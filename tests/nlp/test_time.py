@@ -383,6 +383,8 @@ class TestWhichOneIsMeant:
             ("Call on Thursday, 03/04/2025.", ["2025-04-03"]),
             ("Signed on 13/04/2025.", ["2025-04-13"]),
             ("Due 3.4.2025.", ["2025-04-03"]),
+            ("Born on 12/25/58.", ["1958-12-25"]),
+            ("The lease ends on 12/31/45.", ["2045-12-31"]),
         ],
     )
     def test_a_date_that_may_be_two_days_needs_evidence(self, text: str, days: list[str]) -> None:
@@ -516,6 +518,9 @@ class TestWhichOneIsMeant:
             "Bonuses come on the 6th of any month",
             "We had a good Friday",
             "Did we say Tuesday? Or was it Wednesday?",
+            "She drinks ten cups in a day",
+            "When I was a kid we sailed there in August",
+            "Growing up, we kept bees until October",
         ],
     )
     def test_what_only_looks_like_a_time(self, text: str) -> None:

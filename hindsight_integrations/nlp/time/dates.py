@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import Recurring, Step, When
-from hindsight_integrations.nlp.time.direction import is_moved_from
+from hindsight_integrations.nlp.time.direction import Evidence, is_moved_from
 from hindsight_integrations.nlp.time.grammar import Grammar, Match
 from hindsight_integrations.nlp.time.idioms import (
     COUNTED,
@@ -472,17 +472,17 @@ def _hence(match: Match) -> When:
 def _in_some_time(match: Match) -> When | None:
     """Read "in two weeks" as a distance into the future; None if it is a duration.
 
-    After a number and without a verb of the future it is one: "four tracks in two days".
+    After a number it is one, as in "four tracks in two days" and "drinks ten cups in a day".
     """
     short = match.unit() in (Precision.MINUTE, Precision.HOUR)
     before = match.context.word_before(match.start).casefold()
     long = before in WORDS["in_so_long"] or MOST.search(match.sentence())
     if short or long or IDIOMS.search(match.sentence()):
         return None
-    tense = match.tense()
-    if tense == "past" or (
-        tense is None and COUNTED.search(match.context.sentence_before(match.start))
-    ):
+    shown = match.context.direction(match.start, match.end)
+    is_present = match.has(TokenKind.ONE) and shown and shown.evidence < Evidence.TENSE
+    is_counted = COUNTED.search(match.context.sentence_before(match.start)) is not None
+    if (shown and shown.tense == "past") or (is_counted and (shown is None or is_present)):
         return None
     return _away(match, 1)
 

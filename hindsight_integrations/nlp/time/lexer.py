@@ -382,9 +382,15 @@ def _clock(kind: TokenKind, spelled: str) -> tuple[TokenKind, int]:
     return kind, 60 * hour + minute
 
 
+_LAST_OF_THIS_CENTURY = 50
+
+
 def full_year(number: int) -> int:
-    """Return the year that two digits mean, by the POSIX rule: 69 is 1969, 68 is 2068."""
-    return number + (1900 if number >= 69 else 2000)
+    """Return the year that two digits mean: 63 is 1963, 45 is 2045.
+
+    Years after 2050 are hardly ever meant; the POSIX rule would have 2063.
+    """
+    return number + (1900 if number > _LAST_OF_THIS_CENTURY else 2000)
 
 
 def _in_context(parts: list[Piece], position: int) -> Piece:

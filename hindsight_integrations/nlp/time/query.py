@@ -57,6 +57,15 @@ _SENTENCE = re.compile(r"\S.*?(?:[.!?。！？…]+[\"'”’»)]*(?=\s|\Z)|(?=\
 _CLOSING = " \"'”’»)"
 _NAMED_YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)")
 _YEAR_OF = re.compile(r"\b(?:of|the)\s+((?:1\d|20)\d\d)(?!\d)(?!,\d)", re.IGNORECASE)
+_YOUTH = re.compile(
+    r"\b(?:when|while) (?:i|we|he|she|they|you) (?:was|were) (?:still )?(?:an? )?"
+    r"(?:little |small )?(?:kid|child|boy|girl|teen(?:ager)?|student|children|young|little|small"
+    r"|growing up"
+    r"|in (?:(?:high|primary|middle|secondary|elementary) )?(?:school|college|university))s?\b"
+    r"|\bas an? (?:little |small |young )?(?:kid|child|boy|girl|teen(?:ager)?)\b|\bgrowing up\b"
+    r"|\bin (?:my|our|his|her|their) (?:childhood|youth|teens|school days)\b",
+    re.IGNORECASE,
+)
 _TIMETABLE = re.compile(
     r"\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}/(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\b",
     re.IGNORECASE,
@@ -306,7 +315,7 @@ def _readings(parsed: ParsedText) -> Iterator[Reading]:
             time = _in_named_year(time, when, named, context)
         elif time and _NAMED_YEAR.search(time.text):
             named = time
-        if time and time.yearly and _is_of_a_named_year(time, context):
+        if time and time.yearly and _is_of_an_earlier_year(time, context):
             time = None
         if time and _BARE_DAY.fullmatch(time.text) and dated and not _share_a_month(dated, time):
             time = _in_its_month(dated, time, when, context)
@@ -402,14 +411,17 @@ def _in_named_year(
     return replace(time, span=in_zone(span, context))
 
 
-def _is_of_a_named_year(time: TimeExpression, context: Context) -> bool:
-    """Return True if the sentence told before of what belongs to an earlier year.
+def _is_of_an_earlier_year(time: TimeExpression, context: Context) -> bool:
+    """Return True if the sentence tells of a youth, or told before of an earlier year.
 
     "The battle of 1805 began on 21 October": no time reads "of 1805", and the day is not this
     year's. Last year is left out, since "the 2024 report came out on 3 March" is of the year after.
+    "When I was a kid we sailed every August" is of no year that the text names.
     """
     if context.statement is None:
         return False
+    if _YOUTH.search(context.sentence(time.start_char, time.end_char)):
+        return True
     before = context.text[max(0, time.start_char - _YEAR_REACH) : time.start_char]
     ends = [match.end() for match in _SENTENCE_END.finditer(before)]
     offset = time.start_char - len(before)
