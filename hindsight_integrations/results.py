@@ -16,7 +16,7 @@ from hindsight_integrations import display
 from hindsight_integrations.display import NotebookTable
 from hindsight_integrations.errors import MemoryNotFoundError
 from hindsight_integrations.explain import DETAILED, Explanation
-from hindsight_integrations.json_form import JsonForm, json_fields
+from hindsight_integrations.json_form import JsonForm, as_object, json_fields
 from hindsight_integrations.models import (
     Chunk,
     Entity,
@@ -558,6 +558,7 @@ class Tool(StrEnum):
     FACTS = "search_facts"
 
 
+@as_object
 class Lookup(NamedTuple):
     """One search of reflection, and the ids that it found first."""
 
