@@ -50,7 +50,7 @@ def plain_bank(bank_id: object) -> str:
     Raises:
         InvalidInputError: it cannot be used, or has a brace: here no placeholder is filled.
     """
-    given = validation.bank_id(bank_id)
+    given = validation.new_bank_id(bank_id)
     if BRACES.search(given):
         raise unfilled(
             "bank_id",
