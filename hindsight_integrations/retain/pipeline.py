@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hindsight_integrations import validation
+from hindsight_integrations.display import counted
 from hindsight_integrations.errors import (
     OUTAGES,
     BankNotFoundError,
@@ -500,11 +501,7 @@ def _skipped(
 
 def check_many(items: object) -> None:
     """Raise `InvalidInputError` if `items` is a single item, a table or not iterable."""
-    if hasattr(items, "columns"):  # it would be read as the names of its columns
-        raise InvalidInputError(
-            f"items is a table, a {type(items).__name__}; give its rows as mappings, such as "
-            "table.to_dict('records') of pandas"
-        )
+    validation.not_a_table("items", items)
     if isinstance(items, str | Mapping | Item) or not isinstance(items, Iterable):
         raise InvalidInputError(
             f"items is a single {type(items).__name__}; give a list of items, or call retain"
@@ -519,9 +516,9 @@ def warn_of_failed(result: RetainResult) -> None:
     if result.failed:
         first = result.failed[0]
         log.warning(
-            "%d items of retain_many were not stored in bank %r (the first is item %d: %s); "
+            "%s of retain_many not stored in bank %r (the first is item %d: %s); "
             "see the `failed` of its result",
-            len(result.failed),
+            counted(len(result.failed), "item"),
             result.bank_id,
             first.index,
             first.error.__class__.__name__,
@@ -648,11 +645,15 @@ def as_item(value: object, index: int) -> Item:
         if unknown := sorted(set(value) - _ITEM_FIELDS):
             raise InvalidInputError(
                 f"unknown fields {unknown} in items[{index}]; the fields are {sorted(_ITEM_FIELDS)}"
-                "; 'content' is the text, and messages of a chat are for retain_messages"
+                "; 'content' is the text, fields of your own go into 'metadata', and messages of a "
+                "chat are for retain_messages"
             )
-        if "content" not in value:
+        given = validation.present(value)
+        if "content" not in given:
             raise InvalidInputError(f"items[{index}] has no 'content'; give the text to retain")
-        return Item(**value)
+        if isinstance(given.get("metadata"), Mapping):
+            given["metadata"] = validation.present(given["metadata"])
+        return Item(**given)
     raise InvalidInputError(
         f"items[{index}] is {validation.shown(value)}; give a text, an Item, a mapping, "
         "or a LangChain or LlamaIndex document; memories are for retain_memories"
