@@ -13,7 +13,8 @@ from types import FrameType, NoneType
 from typing import NamedTuple, Protocol, TypeAlias, cast
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, OverflowMethod, RenderableType, RenderResult
+from rich.text import Text
 
 from hindsight_integrations.errors import error_content
 from hindsight_integrations.json_form import JsonForm, json_value
@@ -42,6 +43,16 @@ class Output(NamedTuple):
     warnings: Sequence[str] = ()
     code: int = 0
     as_line: bool = False
+
+
+class Lines(NamedTuple):
+    """Text whose lines are not wrapped: a terminal shows as much of each as it has room for."""
+
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        overflow: OverflowMethod = "ellipsis" if console.is_terminal else "ignore"
+        yield Text(self.text, no_wrap=True, overflow=overflow)
 
 
 class Report(Protocol):
@@ -97,7 +108,7 @@ class Screen:
         if isinstance(drawing, str):
             typer.echo(visible(drawing))  # names that users gave are not read as markup
         else:
-            self._out.print(Visible(drawing))
+            self._out.print(Visible(drawing), crop=self._out.is_terminal)
 
     def _page(self, drawing: RenderableType) -> None:
         """Write to stdout, through `$PAGER` if it is a terminal that the drawing does not fit."""
