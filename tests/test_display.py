@@ -140,6 +140,23 @@ def test_a_notebook_shows_tables(memory: Hindsight) -> None:
         assert not re.search(r"#[0-9a-f]{3,6}|(?<!-)color:", html)
 
 
+def test_a_notebook_shows_what_would_be_forgotten_and_what_changed(memory: Hindsight) -> None:
+    dry = memory.forget("bank", text="Mallory", dry_run=True)
+    changed = memory.changes("bank", "2025-01-01")
+    for shown, caption in ((dry, "1 memory would be forgotten"), (changed, "2 memories new or")):
+        html = shown._repr_html_()
+        assert {"table", "td"} <= tags_of(html)
+        assert caption in html
+        assert "Mallory wrote &lt;script&gt;" in html
+    nothing = memory.changes("bank", changed.until)
+    assert nothing._repr_html_().startswith("<p>Changed(0 memories, 0 observations, 0 deleted")
+    with Hindsight.in_memory() as other:
+        other.retain("bank", "Alice moved to Bergen.")
+        gone = other.forget("bank", text="Bergen")
+        assert "<td style" in gone._repr_html_()
+        assert gone[0] in gone._repr_html_()
+
+
 def test_text_of_a_memory_stays_text(memory: Hindsight) -> None:
     result = memory.recall("bank", "What did Mallory write on the wall?", fill=True)
     shown = (result, memory.memories.list("bank"), result.explain())
