@@ -118,6 +118,11 @@ _ELSEWHERE = {
     "threshold": "min_score",
     "score_threshold": "min_score",
     "similarity_threshold": "min_score",
+    "since": "window",
+    "until": "window",
+    "after": "window",
+    "before": "window",
+    "user_id": "bank_id",
 }
 """Names of arguments in other libraries, with those that they have here."""
 
