@@ -427,9 +427,9 @@ class RecallResult(RankedResult, JsonForm):
     def __getitem__(self, index: int) -> Recalled: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Recalled]: ...
+    def __getitem__(self, index: slice) -> tuple[Recalled, ...]: ...
 
-    def __getitem__(self, index: int | slice) -> Recalled | Sequence[Recalled]:
+    def __getitem__(self, index: int | slice) -> Recalled | tuple[Recalled, ...]:
         return self.memories[index]
 
     def __len__(self) -> int:
