@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Unpack
 
 from pydantic import BaseModel
@@ -52,6 +53,8 @@ from hindsight_integrations.results import (
     RecallResult,
     Reflection,
     RetainResult,
+    Skipped,
+    SkipReason,
 )
 from hindsight_integrations.retain import pipeline as retaining
 from hindsight_integrations.retain.foreign import with_content
@@ -198,8 +201,8 @@ class Hindsight(OpenedMemory):
         validation.bank_id(bank_id)
         retaining.check_many(items)
         validation.progress(progress, or_flag=True)
-        bank = self._runtime.bank_or_new(bank_id)
-        result = retaining.retain_many(self._runtime.retaining, bank, items, progress)
+        opened = partial(self._runtime.bank_or_new, bank_id)
+        result = retaining.retain_many(self._runtime.retaining, bank_id, opened, items, progress)
         retaining.warn_of_failed(result)
         return self._finished(result, started)
 
@@ -249,6 +252,9 @@ class Hindsight(OpenedMemory):
             max_chars=self._runtime.settings.max_content_chars,
             zone=self._runtime.settings.zone,
         )
+        is_there = self._runtime.has_bank(bank_id)
+        if not submission.turns and not (is_there and submission.mode == "replace"):
+            return RetainResult(bank_id, skipped=(Skipped("", SkipReason.EMPTY),))
         bank = self._runtime.bank_or_new(bank_id)
         result = retaining.retain(self._runtime.retaining, bank, [submission])
         return self._finished(result, started)
@@ -300,6 +306,8 @@ class Hindsight(OpenedMemory):
         validation.flag("dated", dated)
         most = self._runtime.settings.max_content_chars
         given, codes = checked_memories(memories, vectors, most)
+        if not given:
+            return RetainResult(bank_id)
         bank = self._runtime.bank_or_new(bank_id)
         result = retain_memories(self._runtime, bank, given, codes, dated=dated)
         return self._finished(result, started)

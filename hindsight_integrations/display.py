@@ -33,9 +33,12 @@ class Share(float):
 
 def short(text: object) -> str:
     """Return the start of a text as a literal, on one line; of anything else its representation."""
-    if not isinstance(text, str):
-        return repr(text)
-    return repr(text if len(text) <= SHORT else f"{text[: SHORT - 1]}…")
+    return repr(shorten(text, SHORT) if isinstance(text, str) else text)
+
+
+def shorten(text: str, most: int) -> str:
+    """Return at most so many characters of a text, with "…" if it is not all."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def moment(time: object) -> str:

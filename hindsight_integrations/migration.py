@@ -8,6 +8,7 @@ hold the same entries, and `transcripts` reads them with `from_mem0`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Protocol
@@ -16,6 +17,8 @@ from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.retain.foreign import plain_metadata, timestamp
 from hindsight_integrations.retain.request import Item
+
+log = logging.getLogger("hindsight_integrations")
 
 PAGE = 1000
 """Records that are read from a collection at a time."""
@@ -35,8 +38,8 @@ def from_mem0(memories: Mapping[str, object] | Iterable[Mapping[str, object]]) -
     """Return mem0's memories as items, each dated by when its text was last written.
 
     Each is a document "mem0:" with its id, so that importing again stores only what is new or
-    changed. Categories become tags. One with an `expiration_date` expires when that day ends in
-    UTC.
+    changed. Blank ones are left out. Categories become tags. One with an `expiration_date` expires
+    when that day ends in UTC.
 
     Args:
         memories: what `Memory.get_all()` or `MemoryClient.get_all()` returns, or a list of it; or
@@ -53,13 +56,16 @@ def from_mem0(memories: Mapping[str, object] | Iterable[Mapping[str, object]]) -
     """
     entries: Any = memories
     if isinstance(memories, Mapping):
-        entries = memories.get("results", memories.get("memories"))
-    given = validation.items("memories", entries, "what mem0's get_all() returns")
-    return [_mem0_item(index, entry) for index, entry in enumerate(given)]
+        entries = memories.get("results", memories.get("memories", memories))
+    wanted = "what mem0's get_all() returns; for a file that mem0 exported, use import_transcripts"
+    given = validation.items("memories", entries, wanted)
+    items = (_mem0_item(index, entry) for index, entry in enumerate(given))
+    return [item for item in items if not validation.is_blank(item.content)]
 
 
 def _mem0_item(index: int, entry: object) -> Item:
-    if not isinstance(entry, Mapping) or not (entry.get("id") and entry.get("memory")):
+    named = isinstance(entry, Mapping) and entry.get("id")
+    if not isinstance(entry, Mapping) or not named or not isinstance(entry.get("memory"), str):
         raise InvalidInputError(
             f"memories[{index}] is {validation.shown(entry)}; give mem0 entries, each a "
             "mapping with 'id' and 'memory'"
@@ -68,7 +74,7 @@ def _mem0_item(index: int, entry: object) -> Item:
     kept = {name: entry[name] for name in _MEM0_FIELDS if entry.get(name)}
     written = entry.get("updated_at") or entry.get("created_at")
     return Item(
-        str(entry["memory"]),
+        entry["memory"],
         document_id=f"mem0:{entry['id']}",
         timestamp=None if written is None else timestamp("updated_at or created_at", written),
         metadata=plain_metadata({"source": "mem0", **own, **kept}),
@@ -99,7 +105,7 @@ def from_chroma(collection: Collection, *, timestamp_key: str | None = None) -> 
             seconds since 1970; records without it are dated by the import.
 
     Raises:
-        InvalidInputError: a time cannot be read.
+        InvalidInputError: it is no collection, or a time cannot be read.
 
     Examples:
         >>> import chromadb
@@ -108,10 +114,28 @@ def from_chroma(collection: Collection, *, timestamp_key: str | None = None) -> 
         >>> print([item.content for item in from_chroma(notes)])
         ['Ann lives in Oslo.']
     """
+    if not hasattr(collection, "get"):
+        raise InvalidInputError(
+            f"collection is {validation.shown(collection)}; give a collection of Chroma, such as "
+            "client.get_collection('notes')"
+        )
+    return _records(collection, timestamp_key)
+
+
+def _records(collection: Collection, timestamp_key: str | None) -> Iterator[Item]:
     offset = 0
     while True:
         page = collection.get(include=["documents", "metadatas"], limit=PAGE, offset=offset)
         ids = page["ids"]
+        names = {name for metadata in page["metadatas"] for name in metadata or ()}
+        if timestamp_key and ids and not offset and timestamp_key not in names:
+            log.warning(
+                "none of the first %d records has the metadata %r; those without it are dated by "
+                "the import. They have %s",
+                len(ids),
+                timestamp_key,
+                ", ".join(sorted(names)) or "none",
+            )
         for id, text, metadata in zip(ids, page["documents"], page["metadatas"], strict=True):
             if text is not None and not validation.is_blank(text):
                 yield _chroma_item(id, text, metadata or {}, timestamp_key)

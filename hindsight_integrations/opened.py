@@ -167,7 +167,8 @@ class OpenedMemory(ContextManaged):
         await in_thread(self.__exit__, kind, error, trace)
 
     def __repr__(self) -> str:
-        return f"Hindsight({self._where})"
+        closed = ", closed" if self._runtime.is_closed else ""
+        return f"Hindsight({self._where}{closed})"
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the constructor's arguments; unpickling opens the same memory with them."""

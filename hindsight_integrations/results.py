@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from html import escape
 from itertools import chain
 from typing import Any, NamedTuple, Self, overload
 
@@ -16,7 +17,7 @@ from hindsight_integrations import display
 from hindsight_integrations.display import NotebookTable
 from hindsight_integrations.errors import MemoryNotFoundError
 from hindsight_integrations.explain import DETAILED, Explanation
-from hindsight_integrations.json_form import JsonForm, json_fields
+from hindsight_integrations.json_form import JsonForm, as_object, json_fields
 from hindsight_integrations.models import (
     Chunk,
     Entity,
@@ -221,6 +222,14 @@ class Forgotten(tuple[str, ...]):
         )
         return display.lines(f"Forgotten({would} {len(self)}{further})", self.memories or (*self,))
 
+    def _repr_html_(self) -> str:
+        would = "would be forgotten" if self.dry_run else "forgotten"
+        if not self.memories:
+            return display.table([{"id": id} for id in self], f"{len(self)} {would}")
+        return _memories_table(self.memories, would) + _memories_table(
+            self.derived, f"{would} with them, as nothing else supports them"
+        )
+
 
 # Changes of a bank
 
@@ -259,6 +268,20 @@ class Changed(JsonForm):
             f"{len(self.deleted)} deleted",
         )
         return f"Changed({', '.join(counts)} since {display.moment(self.since)})"
+
+    def _repr_html_(self) -> str:
+        tables = (
+            _memories_table(self.memories, "new or changed"),
+            _memories_table(self.observations, "drawn or rewritten"),
+        )
+        gone = f"<p>{len(self.deleted)} deleted</p>" if self.deleted else ""
+        return "".join(tables) + gone or f"<p>{escape(repr(self))}</p>"
+
+
+def _memories_table(memories: Sequence[Memory], what: str) -> str:
+    """Return memories as an HTML table below what was done with them; "" for none."""
+    caption = f"{display.counted(len(memories), 'memory')} {what}"
+    return display.table([one._table_fields() for one in memories], caption) if memories else ""
 
 
 # Recalling
@@ -404,9 +427,9 @@ class RecallResult(RankedResult, JsonForm):
     def __getitem__(self, index: int) -> Recalled: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Recalled]: ...
+    def __getitem__(self, index: slice) -> tuple[Recalled, ...]: ...
 
-    def __getitem__(self, index: int | slice) -> Recalled | Sequence[Recalled]:
+    def __getitem__(self, index: int | slice) -> Recalled | tuple[Recalled, ...]:
         return self.memories[index]
 
     def __len__(self) -> int:
@@ -558,6 +581,7 @@ class Tool(StrEnum):
     FACTS = "search_facts"
 
 
+@as_object
 class Lookup(NamedTuple):
     """One search of reflection, and the ids that it found first."""
 

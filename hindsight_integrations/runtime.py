@@ -202,14 +202,25 @@ class Runtime:
         self.check_open()
         return self._existing(bank_id)
 
-    def _existing(self, bank_id: str) -> StoredBank:
+    def has_bank(self, bank_id: str) -> bool:
+        """Return True if there is a bank of this id."""
+        self.check_open()
+        return self._find(bank_id) is not None
+
+    def _find(self, bank_id: str) -> StoredBank | None:
         with limited(self.settings.recall_timeout, each=self.settings.arm_timeout):
-            stored = self.graph.get_bank(bank_id)
+            return self.graph.get_bank(bank_id)
+
+    def _existing(self, bank_id: str) -> StoredBank:
+        stored = self._find(bank_id)
         if stored is None:
-            raise BankNotFoundError(
-                f"there is no bank {bank_id!r}; retain something into it, or call "
-                f"banks.create({bank_id!r})"
+            meant = bank_id.strip()
+            advice = (
+                f"retain something into it, or call banks.create({bank_id!r})"
+                if meant == bank_id
+                else f"it has white space around it; give {meant!r}"
             )
+            raise BankNotFoundError(f"there is no bank {bank_id!r}; {advice}")
         return stored
 
     def bank(self, bank_id: str) -> StoredBank:

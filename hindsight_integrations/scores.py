@@ -10,6 +10,7 @@ from typing import Annotated, Generic, NamedTuple, Self, TypeAlias, TypeVar, ove
 from pydantic import AfterValidator, PlainSerializer, PlainValidator
 
 from hindsight_integrations.errors import error_content, error_of
+from hindsight_integrations.json_form import as_object
 from hindsight_integrations.models import Arm, Memory, TimeSpan
 
 T = TypeVar("T")
@@ -18,6 +19,7 @@ Reported: TypeAlias = Annotated[Exception, PlainValidator(error_of), PlainSerial
 """An error in a result; in JSON it is represented by its type and message."""
 
 
+@as_object
 class PathStep(NamedTuple):
     """A memory or an entity on a path through the graph.
 
@@ -34,6 +36,7 @@ class PathStep(NamedTuple):
     link: str = ""
 
 
+@as_object
 class ArmScore(NamedTuple):
     """Rank of a memory in one arm (1 is best), with the arm's own score and its reason.
 
@@ -47,6 +50,7 @@ class ArmScore(NamedTuple):
     path: tuple[PathStep, ...] = ()
 
 
+@as_object
 class Signal(NamedTuple):
     """One term of the final score: `contribution` is the weighted, standardised `value`."""
 
@@ -139,7 +143,9 @@ class RankedMemory:
     line: str
     tokens: int
     arms: tuple[ArmScore, ...] = ()
-    signals: Annotated[Sequence[Signal], AfterValidator(tuple), PlainSerializer(list)] = Signals()
+    signals: Annotated[
+        Sequence[Signal], AfterValidator(tuple), PlainSerializer(list, return_type=list[Signal])
+    ] = Signals()
     reasons: tuple[str, ...] = ()
 
     @property

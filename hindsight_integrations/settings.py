@@ -125,7 +125,8 @@ class Settings:
     """Seconds an arm has to answer; a slower arm is left out and reported in `failures` [C]."""
     recall_timeout: float = 10.0
     """Seconds after which a recall returns what it has found [C]. An embedder, event, arm, bank or
-    reranker that has not finished by then is left out and reported in `failures`."""
+    reranker that has not finished by then is left out and reported in `failures`. Each may take
+    half of the time that is left, so that the next has some."""
 
     # Reflecting
     consolidate: bool = True

@@ -87,6 +87,28 @@ def _own(value: object) -> object:
     return value.item() if numpy is not None and isinstance(value, numpy.generic) else value
 
 
+def is_missing(value: object) -> bool:
+    """Return True for None, and for an empty cell of a table: NaN, NaT or NA."""
+    own = _own(value)
+    if isinstance(own, float | datetime):
+        return own != own  # NaN and NaT alone do not equal themselves
+    return own is None or type(own).__name__ == "NAType"  # of pandas, which need not be loaded
+
+
+def present(fields: Mapping[str, object]) -> dict[str, Any]:
+    """Return the fields that are given: an empty cell of a table counts as not given."""
+    return {name: value for name, value in fields.items() if not is_missing(value)}
+
+
+def not_a_table(what: str, value: object) -> None:
+    """Refuse a table, which would be read as the names of its columns."""
+    if hasattr(value, "columns"):
+        raise InvalidInputError(
+            f"{what} is a table, a {type(value).__name__}; give its rows as mappings, such as "
+            "table.to_dict('records') of pandas"
+        )
+
+
 _NUMBERS = ("k", "top_k", "topk", "n", "limit", "n_results", "num_results", "max_results")
 """Names under which other libraries take a number of results."""
 
@@ -96,6 +118,11 @@ _ELSEWHERE = {
     "threshold": "min_score",
     "score_threshold": "min_score",
     "similarity_threshold": "min_score",
+    "since": "window",
+    "until": "window",
+    "after": "window",
+    "before": "window",
+    "user_id": "bank_id",
 }
 """Names of arguments in other libraries, with those that they have here."""
 
@@ -589,7 +616,9 @@ def metadata_value(name: str, value: object) -> MetadataValue:
             )
         return clean
     if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidInputError(f"metadata[{name!r}] is {value}; give a finite number")
+        raise InvalidInputError(
+            f"metadata[{name!r}] is {value}; give a finite number, or leave the field out"
+        )
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**63:
         raise InvalidInputError(f"metadata[{name!r}] does not fit into 64 bits; give it as text")
     if isinstance(value, bool | int | float):

@@ -68,8 +68,9 @@ def part_of_module(module: str) -> str:
 
 
 def files() -> list[Path]:
-    """Return all modules of the package but its `__init__`."""
-    return sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+    """Return all modules of the package but its `__init__` and `__main__`."""
+    outside = {ROOT / "__init__.py", ROOT / "__main__.py"}
+    return sorted(path for path in ROOT.rglob("*.py") if path not in outside)
 
 
 def module_name(path: Path) -> str:

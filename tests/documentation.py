@@ -195,7 +195,8 @@ def command_line_page() -> str:
         MADE,
         "",
         "`hindsight-memory COMMAND --help` shows the same in a terminal. Settings and servers come",
-        "from the [environment](settings.md).",
+        "from the [environment](settings.md). `python -m hindsight_integrations` is the same "
+        "command.",
         "",
         described,
         "",

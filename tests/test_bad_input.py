@@ -44,6 +44,11 @@ class Table(list[str]):
 
 NO_TIME = NaT(1, 1, 1)
 
+
+def raised(error: Exception) -> None:
+    raise error
+
+
 REFUSED: dict[str, tuple[Call, str]] = {
     "empty content": (lambda m: m.retain("b", ""), "blank"),
     "blank content": (lambda m: m.retain("b", " \n\t\u200b"), "blank"),
@@ -64,6 +69,14 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "a table instead of items": (
         lambda m: m.retain_many("b", Table(["content", "tags"])),
         "to_dict('records')",
+    ),
+    "a table instead of messages": (
+        lambda m: m.retain_messages("b", Table(["speaker", "text"])),
+        "to_dict('records')",
+    ),
+    "a column of a table that is no field": (
+        lambda m: raised(m.retain_many("b", [{"content": "x", "customer": "Ann"}]).failed[0].error),
+        "fields of your own go into 'metadata'",
     ),
     "a timestamp as text": (lambda m: m.retain("b", "x", timestamp="today"), "give a datetime"),
     "a where test without operator": (
@@ -113,7 +126,7 @@ REFUSED: dict[str, tuple[Call, str]] = {
         lambda m: m.retain("b", "x", metadata={f"k{n}": n for n in range(10_000)}),
         "at most 200",
     ),
-    "metadata NaN": (lambda m: m.retain("b", "x", metadata={"a": float("nan")}), "finite"),
+    "metadata NaN": (lambda m: m.retain("b", "x", metadata={"a": float("nan")}), "leave the field"),
     "metadata beyond 64 bits": (lambda m: m.retain("b", "x", metadata={"a": 2**70}), "as text"),
     "tags as one text": (lambda m: m.retain("b", "x", tags="red"), "give a list"),
     "a blank tag": (lambda m: m.retain("b", "x", tags=[" "]), "a tag is blank"),

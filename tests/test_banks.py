@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from langchain_core.documents import Document
 
 from hindsight_integrations import (
     BankExistsError,
     BankNotFoundError,
     Disposition,
+    EmbedderMismatchError,
     Hindsight,
     InvalidInputError,
     Memory,
     MemoryNotFoundError,
     MemoryType,
+    Message,
+    RetainResult,
 )
+from tests.embedders import Letters
 
 
 def test_a_bank_keeps_its_profile_over_a_restart(folder: Path) -> None:
@@ -54,6 +60,56 @@ def test_a_missing_bank_is_named_and_no_other_is(memory: Hindsight) -> None:
         with pytest.raises(BankNotFoundError, match=r"'gone'.*banks\.create") as missing:
             call("gone")
         assert "bob" not in str(missing.value)
+
+
+def test_white_space_around_the_name_of_a_missing_bank_is_pointed_out(memory: Hindsight) -> None:
+    with pytest.raises(BankNotFoundError, match="white space around it; give 'ann'") as missing:
+        memory.recall(" ann ", "Where does Ann live?")
+    assert "create" not in str(missing.value)  # which would be refused
+
+
+NOTHING: dict[str, Callable[[Hindsight], RetainResult]] = {
+    "no messages": lambda memory: memory.retain_messages("b", []),
+    "blank messages": lambda memory: memory.retain_messages("b", [Message("Ann", " ")]),
+    "a session of none": lambda memory: memory.retain_messages("b", [], session="monday"),
+    "no items": lambda memory: memory.retain_many("b", []),
+    "items that fail": lambda memory: memory.retain_many("b", ["", {"text": "x"}]),
+    "no memories": lambda memory: memory.retain_memories("b", []),
+}
+
+
+@pytest.mark.parametrize("case", NOTHING)
+def test_retaining_nothing_creates_no_bank(memory: Hindsight, case: str) -> None:
+    result = NOTHING[case](memory)
+    assert (result.bank_id, result.stored) == ("b", ())
+    assert memory.banks.list() == []
+    memory.banks.create("b")
+    again = NOTHING[case](memory)
+    assert (again.stored, again.skipped, len(again.failed)) == (
+        (),
+        result.skipped,
+        len(result.failed),
+    )
+    assert memory.documents.list("b").total == 0
+
+
+def test_replacing_a_conversation_by_nothing_empties_it(memory: Hindsight) -> None:
+    memory.retain_messages("b", [Message("Ann", "I live in Oslo.")], session="monday")
+    memory.retain_messages("b", [], session="monday", update_mode="replace")
+    assert memory.memories.list("b").total == 0
+
+
+def test_a_batch_for_a_bank_of_another_embedder_is_refused_before_its_items(
+    folder: Path,
+) -> None:
+    with Hindsight(folder) as memory:
+        memory.retain("b", "Ann lives in Oslo.")
+    documents = [Document("Ann lives in Rome."), Document("Ann lives in Bonn.")]
+    with (
+        Hindsight(folder, embedder=Letters()) as other,
+        pytest.raises(EmbedderMismatchError),
+    ):
+        other.retain_many("b", documents)
 
 
 @pytest.mark.parametrize("trait", [0, 6, 2.5, True, "3", None])

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,23 @@ def test_an_error_is_one_line_on_stderr(reading: Run) -> None:
     assert ran.out == ""
     assert ran.err.startswith("error: there is no bank 'nope'")
     assert len(ran.err.splitlines()) == 1
+
+
+def test_an_unknown_memory_is_told_with_the_command_that_lists_ids(reading: Run) -> None:
+    for verb in ("show", "get"):  # the method of Python is memories.get
+        ran = reading("memories", verb, "nope", "--bank", "default")
+        assert (ran.code, ran.out) == (1, "")
+        assert "see 'hindsight-memory memories list --bank default'" in ran.err
+    (shown,) = reading("memories", "list", "--bank", "default", "--limit", "1", "--json").json[
+        "items"
+    ]
+    assert reading("memories", "get", shown["id"], "--bank", "default", "--json").json == shown
+
+
+def test_a_command_of_a_group_alone_is_told_with_its_group(reading: Run) -> None:
+    ran = reading("forget", "nope")
+    assert ran.code == 2
+    assert "Did you mean 'memories forget'?" in ran.err
 
 
 def test_an_error_in_json_has_type_and_message(reading: Run) -> None:
@@ -585,6 +603,18 @@ def test_every_command_has_help_and_json(tmp_path: Path) -> None:
         assert ran.out.count("<bool>") <= 1, "flags take no value; --help is the library's own"
     (line,) = (line for line in run("retain", "--help").out.splitlines() if "tomorrow" in line)
     assert len(line.rstrip()) > 85, "paragraphs are as wide as the terminal"
+
+
+def test_json_is_what_to_dict_gives_in_python(reading: Run, seeded: Path) -> None:
+    question = "Where did Alice work in spring 2021?"
+    asked = reading("recall", question, "--query-time", "2025-01-01T00:00:00Z", "--json").json
+    listed = reading("memories", "list", "--json").json
+    bank = reading("banks", "show", "default", "--json").json
+    with Hindsight(seeded) as memory:
+        result = memory.recall("default", question, query_time=datetime(2025, 1, 1, tzinfo=UTC))
+        assert asked | {"timings": None} == result.to_dict() | {"timings": None}
+        assert listed == memory.memories.list("default").to_dict()
+        assert bank["bank"] == memory.banks.get("default").to_dict()
 
 
 def test_version_is_told(reading: Run) -> None:

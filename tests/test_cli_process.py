@@ -30,6 +30,18 @@ def test_help_loads_nothing_heavy() -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("module", ["hindsight_integrations", "hindsight_integrations.cli"])
+def test_the_package_runs_as_the_command(module: str) -> None:
+    def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", module, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert ran("--version").stdout.startswith("hindsight-integrations ")
+    wrong = ran("recal")
+    assert wrong.returncode == 2
+    assert "Usage: hindsight-memory [OPTIONS]" in wrong.stderr
+
+
 @pytest.mark.slow
 def test_two_processes_share_a_memory_through_its_folder(tmp_path: Path) -> None:
     def hindsight(*arguments: str) -> subprocess.CompletedProcess[str]:

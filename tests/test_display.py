@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
+from rich.console import Console, RenderableType
 
-from hindsight_integrations import Hindsight
+from hindsight_integrations import Hindsight, Settings
+from hindsight_integrations.cli import tables
+from hindsight_integrations.cli.screen import Lines
 from hindsight_integrations.display import Share, counted, moment, table
-from hindsight_integrations.history import Change
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import Entity, Memory, Page
 
 SAID = datetime(2025, 3, 1, 9, 30, tzinfo=UTC)
@@ -69,6 +74,49 @@ def test_a_line_says_what_a_value_is(memory: Hindsight) -> None:
     assert repr(gone) == f"Forgotten(would forget 1)\n  {stored!r}"
 
 
+def test_a_namespace_shows_its_methods(memory: Hindsight) -> None:
+    assert repr(memory.memories) == "Memories(get, history, invalidate, list, restore, update)"
+    assert repr(memory.tags).startswith("Tags(")
+
+
+def test_a_closed_memory_says_so(tmp_path: Path) -> None:
+    with Hindsight(tmp_path / "m") as opened:
+        assert repr(opened).endswith("m')")
+    assert repr(opened).endswith("m', closed)")
+
+
+def test_a_file_of_a_bank_says_what_is_in_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "ann.jsonl")
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        memory.retain("ann", "Ann lives in Oslo.")
+        held = "1 memory, 1 document, 2 entities"
+        assert repr(memory.banks.export("ann", path)) == f"ExportResult('ann' to {path!r}: {held})"
+        assert repr(memory.banks.import_(path, "copy")) == f"ImportResult('copy': {held})"
+        merged = memory.banks.import_(path, "copy", merge=True)
+        assert repr(merged) == f"ImportResult('copy': {held}, 1 of them known)"
+        assert repr(memory.maintenance.doctor()) == "Diagnosis(0 faults)"
+
+
+def drawn(drawing: RenderableType, *, terminal: bool) -> str:
+    console = Console(file=io.StringIO(), width=80, force_terminal=terminal, color_system=None)
+    console.print(drawing, crop=terminal)
+    return console.file.getvalue()
+
+
+def test_an_id_is_whole_in_a_table_80_characters_wide() -> None:
+    id = f"m-{'7' * 20}"
+    entry = AuditEntry(SAID, "consolidate", "memory", id, fields=("text",), reason="asked for it")
+    memory = Memory(id, "bank", "Alice moved to Bergen. " * 9, mentioned_at=SAID)
+    for listing in (tables.audit([entry]), tables.memories(Page((memory,), 1, None))):
+        assert id in drawn(listing, terminal=True)
+
+
+def test_lines_of_a_picture_are_cut_in_a_terminal_and_whole_in_a_pipe() -> None:
+    lines = Lines("word " * 50)
+    assert drawn(lines, terminal=True) == f"{('word ' * 50)[:79]}…\n"
+    assert drawn(lines, terminal=False) == f"{'word ' * 50}\n"
+
+
 def test_a_notebook_shows_tables(memory: Hindsight) -> None:
     result = memory.recall("bank", "Where did Alice move?")
     html = result._repr_html_()
@@ -90,6 +138,23 @@ def test_a_notebook_shows_tables(memory: Hindsight) -> None:
         assert "table" in tags_of(html)
         # The theme's colours alone, so that dark themes show them too.
         assert not re.search(r"#[0-9a-f]{3,6}|(?<!-)color:", html)
+
+
+def test_a_notebook_shows_what_would_be_forgotten_and_what_changed(memory: Hindsight) -> None:
+    dry = memory.forget("bank", text="Mallory", dry_run=True)
+    changed = memory.changes("bank", "2025-01-01")
+    for shown, caption in ((dry, "1 memory would be forgotten"), (changed, "2 memories new or")):
+        html = shown._repr_html_()
+        assert {"table", "td"} <= tags_of(html)
+        assert caption in html
+        assert "Mallory wrote &lt;script&gt;" in html
+    nothing = memory.changes("bank", changed.until)
+    assert nothing._repr_html_().startswith("<p>Changed(0 memories, 0 observations, 0 deleted")
+    with Hindsight.in_memory() as other:
+        other.retain("bank", "Alice moved to Bergen.")
+        gone = other.forget("bank", text="Bergen")
+        assert "<td style" in gone._repr_html_()
+        assert gone[0] in gone._repr_html_()
 
 
 def test_text_of_a_memory_stays_text(memory: Hindsight) -> None:

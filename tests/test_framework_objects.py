@@ -73,6 +73,30 @@ def test_metadata_is_plain_and_what_a_table_lacks_is_left_out(engine: Hindsight,
         }
 
 
+class NAType:
+    """A missing value of a table, as that of pandas: it compares with nothing."""
+
+    def __ne__(self, other: object) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
+
+
+@pytest.mark.parametrize("missing", [math.nan, np.float32("nan"), NaT(1, 1, 1), NAType(), None])
+def test_an_empty_cell_of_a_row_counts_as_not_given(
+    engine: Hindsight, bank: str, missing: object
+) -> None:
+    row = {"content": "Ann sings.", "metadata": {"page": 3, "share": missing}} | dict.fromkeys(
+        ("timestamp", "speaker", "document_id", "tags", "confidence", "type"), missing
+    )
+    result = engine.retain_many(bank, [row, row | {"content": missing}])
+    (memory,) = result.stored
+    assert (memory.metadata, memory.tags, memory.speaker) == ({"page": 3}, (), None)
+    assert [str(each.error) for each in result.failed] == [
+        "items[1] has no 'content'; give the text to retain"
+    ]
+    message = {"speaker": "Bo", "text": "I paint.", "timestamp": missing, "id": missing}
+    assert engine.retain_messages(bank, [message]).stored[0].speaker == "Bo"
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda each: type(each).__name__)
 @pytest.mark.parametrize("verb", ["retain", "retain_many"])
 def test_a_document_brings_its_id_and_metadata(

@@ -98,7 +98,7 @@ def test_a_second_index_is_refused_while_the_first_is_used(
 
 
 def test_an_unused_index_gives_way_to_another_which_is_filled(
-    opening: Opening, servers: tuple[str, str]
+    opening: Opening, servers: tuple[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     one, other = servers
     with opening(one) as memory:
@@ -108,8 +108,12 @@ def test_an_unused_index_gives_way_to_another_which_is_filled(
         assert by_meaning(memory) == {BEES, RADIOS}
         memory.memories.update("b", radios.id, text=FERRY)
         memory.forget("b", bees.id)
+    caplog.clear()
     with opening() as memory:
         assert by_meaning(memory) == {FERRY}
+    (told,) = [line for line in caplog.messages if "now uses the vector index" in line]
+    assert f" instead of the one at {other}" in told
+    assert told.endswith("to go back, open it with that one's vectors=")
     with opening(one) as memory:  # which missed all that
         until(memory.health)
         assert by_meaning(memory) == {FERRY}

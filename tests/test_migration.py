@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import chromadb
 import pytest
+from langchain_core.messages import (
+    AIMessage,
+    ChatMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    messages_to_dict,
+)
 
 from hindsight_integrations import Hindsight, InvalidInputError
 from hindsight_integrations.migration import from_chroma, from_mem0
@@ -104,3 +114,63 @@ def test_a_collection_of_chroma_comes_whole_page_by_page(
 def test_what_is_no_memory_of_mem0_is_refused_with_what_to_give(given: Any, told: str) -> None:
     with pytest.raises(InvalidInputError, match=told):
         from_mem0(given)
+
+
+def test_what_is_no_collection_is_refused_at_once_and_a_missing_time_is_told(
+    collection: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    for wrong in ("notes", chromadb.EphemeralClient()):
+        with pytest.raises(InvalidInputError, match="get_collection"):
+            from_chroma(wrong)
+    collection.add(ids=["a"], documents=["Ann sings."], metadatas=[{"at": 5}], embeddings=[[1.0]])
+    assert [item.timestamp for item in from_chroma(collection, timestamp_key="when")] == [None]
+    (told,) = caplog.messages
+    assert "'when'" in told
+    assert told.endswith("They have at")
+
+
+def test_an_entry_of_mem0_may_be_blank_or_come_alone() -> None:
+    entry = {"id": "8", "memory": "Allergic to nuts"}
+    assert [item.content for item in from_mem0([entry, {"id": "9", "memory": " "}])] == [
+        "Allergic to nuts"
+    ]
+    for wrong in ("mem0.json", entry):
+        with pytest.raises(InvalidInputError, match="import_transcripts") as refused:
+            from_mem0(wrong)
+        assert repr(wrong)[:20] in str(refused.value)
+
+
+MESSAGES = [
+    SystemMessage("Be kind."),
+    HumanMessage("I am allergic to nuts.", name="Ann"),
+    AIMessage([{"type": "text", "text": "I will remember."}]),
+    ToolMessage("4711", tool_call_id="1"),
+    ChatMessage("And I sail.", role="user"),
+]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        messages_to_dict(MESSAGES),
+        json.loads(json.dumps(messages_to_dict(MESSAGES))),
+        [message.model_dump(mode="json") for message in MESSAGES[:-1]]
+        + messages_to_dict(MESSAGES[-1:]),
+    ],
+)
+def test_messages_of_langchain_are_read_from_the_json_they_are_kept_in(
+    memory: Hindsight, written: list[dict[str, Any]]
+) -> None:
+    memory.retain_messages("ann", written, session="s")
+    assert [(one.speaker, one.text) for one in memory.memories.list("ann")] == [
+        ("Ann", "I am allergic to nuts."),
+        ("assistant", "I will remember."),
+        ("user", "And I sail."),
+    ]
+    assert not memory.retain_messages("ann", MESSAGES, session="s").stored
+
+
+@pytest.mark.parametrize("given", [{"messages": MESSAGES}, SimpleNamespace(messages=MESSAGES)])
+def test_what_has_messages_is_told_from_messages(memory: Hindsight, given: Any) -> None:
+    with pytest.raises(InvalidInputError, match="which has messages; give these"):
+        memory.retain_messages("ann", given)

@@ -27,6 +27,7 @@ WRONG: list[tuple[dict[str, object], str]] = [
     ({"filter": {"a": 1}}, "did you mean 'where'\\?$"),
     ({"score_threshold": 0.5}, "did you mean 'min_score'\\?$"),
     ({"max_token": 5}, "did you mean 'max_tokens'\\?$"),
+    ({"since": "2025-01-01"}, "did you mean 'window'\\?$"),
     ({"colour": "green"}, "prefer_observations, pinned$"),
 ]
 
@@ -37,6 +38,11 @@ def test_recall_says_what_is_meant(
 ) -> None:
     with pytest.raises(TypeError, match=message):
         memory.recall("garden", "pear trees", **given)  # type: ignore[arg-type]
+
+
+def test_a_user_of_elsewhere_is_a_bank(memory: Hindsight) -> None:
+    with pytest.raises(TypeError, match="did you mean 'bank_id'"):
+        memory.recall(query="pear trees", user_id="garden")  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(("given", "message"), WRONG)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from hindsight_integrations import Arm, Hindsight, Memory, Message, Settings, TimeSpan
+from hindsight_integrations import Arm, Hindsight, Memory, Message, Recalled, Settings, TimeSpan
 from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
 
@@ -544,7 +544,10 @@ def test_a_recalled_memory_has_all_that_its_memory_has_and_stands_in_a_set(
     memory: Hindsight,
 ) -> None:
     memory.retain("b", "The boiler in Leeds broke.", metadata={"room": 3}, speaker="Ann")
-    (found,) = memory.recall("b", "boiler")
+    result = memory.recall("b", "boiler")
+    best: tuple[Recalled, ...] = result[:3]  # mypy checks the type
+    (found,) = best
+    assert best == result.memories
     names = {name for name in dir(found.memory) if not name.startswith("_")} - {"to_dict"}
     assert {"speaker", "bank_id", "occurred_start", "document_id"} <= names
     assert found.to_dict()["memory"] == found.memory.to_dict()

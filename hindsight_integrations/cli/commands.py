@@ -48,6 +48,15 @@ class _Commands(TyperGroup):
         super().__init__(**options)
         _tidy(self)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Return the command that is named; for one of a group, say which groups have it."""
+        name = args[0]
+        groups = [each for each in self.commands if name in _commands_of(self, each)]
+        if groups and name not in self.commands:
+            meant = " or ".join(f"'{group} {name}'" for group in groups)
+            ctx.fail(f"No such command {name!r}. Did you mean {meant}?")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
@@ -72,6 +81,11 @@ class _Commands(TyperGroup):
             raise typer.Exit(INTERRUPTED) from error
 
 
+def _commands_of(root: Any, group: str) -> Mapping[str, object]:
+    """Return the commands of a group by name; none if it is no group."""
+    return getattr(root.commands.get(group), "commands", {})
+
+
 _CALL = re.compile(r"\b(?:call )?([a-z_]+)\.([a-z]+)\('([^']+)'\)")
 
 
@@ -81,7 +95,7 @@ def _with_commands(root: Any, message: str) -> str:
     def command(call: re.Match[str]) -> str:
         namespace, verb, bank = call.groups()
         group = namespace.replace("_", "-")
-        if verb not in getattr(root.commands.get(group), "commands", {}):
+        if verb not in _commands_of(root, group):
             return call[0]
         given = bank if group == "banks" else f"--bank {bank}"
         return f"'hindsight-memory {group} {verb} {given}'"
@@ -489,4 +503,4 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal of another encoding lacks some characters
             stream.reconfigure(errors="replace")
-    app()
+    app(prog_name="hindsight-memory")  # not the file that `python -m` runs

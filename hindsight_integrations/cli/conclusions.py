@@ -8,15 +8,15 @@ import typer
 
 from hindsight_integrations.cli import tables
 from hindsight_integrations.cli.filters import Filters, common_filters, filtered_by, search_options
-from hindsight_integrations.cli.job import Job, on_memory
+from hindsight_integrations.cli.job import Job, namespace, on_memory
 from hindsight_integrations.cli.namespaces import Cursor, Limit, Reason, Yes, confirm
 from hindsight_integrations.cli.screen import Output
 from hindsight_integrations.cli.verbs import FOUND_NOTHING
 from hindsight_integrations.models import ObservationKind
 
-observations = typer.Typer(no_args_is_help=True, help="Conclusions drawn from several memories.")
-opinions = typer.Typer(no_args_is_help=True, help="Beliefs of the bank's agent.")
-mental_models = typer.Typer(no_args_is_help=True, help="Summaries that you curate.")
+observations = namespace("Conclusions drawn from several memories.")
+opinions = namespace("Beliefs of the bank's agent.")
+mental_models = namespace("Summaries that you curate.")
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="The question, or any text.")]
 Kinds = Annotated[

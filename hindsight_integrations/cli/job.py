@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from hindsight_integrations.cli.screen import Output, Screen
 from hindsight_integrations.errors import InvalidInputError, NotFoundError
@@ -28,6 +29,20 @@ JSON_KEY = "hindsight_integrations.json"
 
 DEFAULT_PATH = Path("hindsight-memory")
 DEFAULT_BANK = "default"
+
+
+class Namespace(TyperGroup):
+    """The commands of a namespace. `show` also goes by the name of its method, `get`."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of a name, or None."""
+        known = "show" if cmd_name == "get" and "get" not in self.commands else cmd_name
+        return super().get_command(ctx, known)
+
+
+def namespace(help: str) -> typer.Typer:
+    """Return the group of the commands of a namespace."""
+    return typer.Typer(cls=Namespace, no_args_is_help=True, help=help)
 
 
 def _note_json(context: typer.Context, value: bool) -> bool:

@@ -11,15 +11,15 @@ import yaml
 
 from hindsight_integrations.cli import inputs, tables
 from hindsight_integrations.cli.filters import Filters, common_filters, filtered_by, stored_filters
-from hindsight_integrations.cli.job import Job, TimeOption, on_memory, time_option
+from hindsight_integrations.cli.job import Job, TimeOption, namespace, on_memory, time_option
 from hindsight_integrations.cli.screen import Output
 from hindsight_integrations.models import Disposition, MemoryType, TimeSpan
 
-banks = typer.Typer(no_args_is_help=True, help="Create, show, change and delete banks.")
-memories = typer.Typer(no_args_is_help=True, help="Show, correct and forget single memories.")
-documents = typer.Typer(no_args_is_help=True, help="The texts that memories came from.")
-tags = typer.Typer(no_args_is_help=True, help="The labels of a bank's memories.")
-entities = typer.Typer(no_args_is_help=True, help="The people, places and things a bank knows.")
+banks = namespace("Create, show, change and delete banks.")
+memories = namespace("Show, correct and forget single memories.")
+documents = namespace("The texts that memories came from.")
+tags = namespace("The labels of a bank's memories.")
+entities = namespace("The people, places and things a bank knows.")
 
 DocumentArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the document.")]
 TagArgument = Annotated[str, typer.Argument(metavar="TAG", help="The tag.")]

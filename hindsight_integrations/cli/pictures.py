@@ -10,7 +10,7 @@ import typer
 
 from hindsight_integrations.cli.filters import Filters, common_filters, filtered_by
 from hindsight_integrations.cli.job import Job, on_memory
-from hindsight_integrations.cli.screen import Output
+from hindsight_integrations.cli.screen import Lines, Output
 
 if TYPE_CHECKING:
     from hindsight_integrations.pictures.picture import Picture
@@ -61,5 +61,5 @@ def timeline(
 
 def _shown(picture: Picture, data: Mapping[str, object], file: Path | None) -> Output:
     if file is None:
-        return Output(data, str(picture))
+        return Output(data, Lines(str(picture)))
     return Output({"file": picture.save(file)}, f"Wrote {file}")

@@ -9,14 +9,15 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
-from datetime import date, timedelta
-from pathlib import Path
-from types import FrameType
-from typing import NamedTuple, Protocol, TypeAlias
+from types import FrameType, NoneType
+from typing import NamedTuple, Protocol, TypeAlias, cast
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, OverflowMethod, RenderableType, RenderResult
+from rich.text import Text
 
+from hindsight_integrations.errors import error_content
+from hindsight_integrations.json_form import JsonForm, json_value
 from hindsight_integrations.rendering import Visible, as_json, visible
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -42,6 +43,16 @@ class Output(NamedTuple):
     warnings: Sequence[str] = ()
     code: int = 0
     as_line: bool = False
+
+
+class Lines(NamedTuple):
+    """Text whose lines are not wrapped: a terminal shows as much of each as it has room for."""
+
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        overflow: OverflowMethod = "ellipsis" if console.is_terminal else "ignore"
+        yield Text(self.text, no_wrap=True, overflow=overflow)
 
 
 class Report(Protocol):
@@ -97,7 +108,7 @@ class Screen:
         if isinstance(drawing, str):
             typer.echo(visible(drawing))  # names that users gave are not read as markup
         else:
-            self._out.print(Visible(drawing))
+            self._out.print(Visible(drawing), crop=self._out.is_terminal)
 
     def _page(self, drawing: RenderableType) -> None:
         """Write to stdout, through `$PAGER` if it is a terminal that the drawing does not fit."""
@@ -191,29 +202,26 @@ def interruptible() -> Iterator[Callable[[], None]]:
 
 
 def jsonable(value: object) -> Json:
-    """Return a value as JSON types: dataclasses and named tuples become objects of their fields.
+    """Return a value as JSON types: what has a JSON form in it, by its `to_dict`.
 
-    Times become ISO 8601 text, durations seconds, and an exception becomes `{"type", "message"}`.
+    Other dataclasses and named tuples become objects of their fields, and exceptions
+    `{"type", "message"}`. Times become ISO 8601 text.
 
     Raises:
         TypeError: the value is of a kind that no result holds.
     """
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, Path):
-        return str(value)
+    if type(value) in (NoneType, bool, int, float, str):
+        return cast("Json", value)
+    if isinstance(value, JsonForm):
+        return value.to_dict()
     if isinstance(value, BaseException):
-        return {"type": type(value).__name__, "message": str(value)}
+        return jsonable(error_content(value))
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return jsonable(value._asdict())
     if is_dataclass(value):
         return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): jsonable(item) for key, item in value.items()}
-    if isinstance(value, Iterable):
+    if isinstance(value, Iterable) and not isinstance(value, str):
         return [jsonable(item) for item in value]
-    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+    return cast("Json", json_value(value))

@@ -434,17 +434,21 @@ def _numbers(counts: Mapping[MemoryType, int] | Mapping[LinkKind, int]) -> str:
     return ", ".join(f"{number:,} {kind.value}" for kind, number in counts.items() if number)
 
 
+_ID_WIDTH = 23
+"""Width of the ids that are made here: one that is folded cannot be copied from a terminal."""
+
+
 def simple_table(*heads: str) -> Table:
     """Return an empty table with these column heads."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold cyan")
     for head in heads:
-        table.add_column(head, overflow="fold")
+        table.add_column(head, overflow="fold", min_width=_ID_WIDTH if head == "id" else None)
     return table
 
 
 def documents(page: Page[Document]) -> RenderableType:
     """Draw a page of documents."""
-    table = simple_table("id", "chunks", "stored", "changed")
+    table = simple_table("document", "chunks", "stored", "changed")
     for document in page.items:
         created, updated = day_text(document.created_at), day_text(document.updated_at)
         table.add_row(Text(document.id), str(document.chunk_count), created, updated)

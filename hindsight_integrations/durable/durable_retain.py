@@ -17,7 +17,7 @@ from hindsight_integrations.durable.replayer import Backoff, Replayer, ReplaySta
 from hindsight_integrations.errors import HindsightError, StoreUnavailableError
 from hindsight_integrations.models import MemoryType
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
-from hindsight_integrations.results import Failed, RetainResult
+from hindsight_integrations.results import Failed, RetainResult, Skipped, SkipReason
 from hindsight_integrations.retain.foreign import has_random_id, with_content
 from hindsight_integrations.retain.pipeline import as_item, check_many
 from hindsight_integrations.retain.request import (
@@ -201,6 +201,9 @@ class DurableRetain(ContextManaged):
         submission = conversation_submission(
             messages, session=session, shared=shared, max_chars=self._max_chars, zone=self._zone
         )
+        if not submission.turns and submission.mode != "replace":
+            skipped = (Skipped("", SkipReason.EMPTY),)
+            return Receipt(RetainResult(validation.bank_id(bank_id), skipped=skipped), (), ())
         return self._retain(bank_id, submission)
 
     def retain_many(self, bank_id: str, items: Iterable[object]) -> Receipt:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hindsight_integrations import validation
+from hindsight_integrations.display import counted
 from hindsight_integrations.errors import (
     BankNotFoundError,
     ConflictError,
@@ -49,6 +50,10 @@ class BackupResult(JsonForm):
     memories: int
     bytes: int
     seconds: float
+
+    def __repr__(self) -> str:
+        banks, memories = counted(self.banks, "bank"), counted(self.memories, "memory")
+        return f"BackupResult({self.path!r}: {banks}, {memories}, {self.bytes:,} bytes)"
 
 
 def back_up(

@@ -36,6 +36,7 @@ from typing import IO, Any, NoReturn, TypeAlias, TypeVar, cast, get_args, get_or
 import numpy as np
 
 from hindsight_integrations import validation
+from hindsight_integrations.display import counted
 from hindsight_integrations.errors import (
     InvalidInputError,
     SchemaVersionError,
@@ -73,6 +74,12 @@ MAX_LINE = 64 * 1024 * 1024
 """Most bytes read as one line: a file of another kind may have no line breaks."""
 
 T = TypeVar("T")
+
+
+def contents(counts: Mapping[str, int]) -> str:
+    """Return how much of the main kinds of lines there is, for a person."""
+    kinds = ("memory", "document", "entity")
+    return ", ".join(counted(counts.get(kind, 0), kind) for kind in kinds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from hindsight_integrations.export_import.bank_file import (
     Part,
     Waiting,
     batches,
+    contents,
     stored_counts,
 )
 from hindsight_integrations.json_form import JsonForm
@@ -59,6 +60,9 @@ class ExportResult(JsonForm):
     counts: Mapping[str, int] = field(hash=False)
     sha256: str
     seconds: float
+
+    def __repr__(self) -> str:
+        return f"ExportResult({self.bank_id!r} to {self.path!r}: {contents(self.counts)})"
 
 
 def export_bank(

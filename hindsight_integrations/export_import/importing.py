@@ -19,6 +19,7 @@ from hindsight_integrations.export_import.bank_file import (
     Part,
     Waiting,
     batches,
+    contents,
     parts_of,
     read_lines,
     reading,
@@ -64,6 +65,10 @@ class ImportResult(JsonForm):
     seconds: float
     merged: bool = False
     known: int = 0
+
+    def __repr__(self) -> str:
+        known = f", {self.known} of them known" if self.merged else ""
+        return f"ImportResult({self.bank_id!r}: {contents(self.counts)}{known})"
 
 
 def import_bank(

@@ -162,7 +162,7 @@ def returned_bank(bank_id: object) -> str:
     Raises:
         InvalidInputError: it is none, or has a brace, as a text has whose `f` was forgotten.
     """
-    given = validation.bank_id(bank_id)
+    given = validation.new_bank_id(bank_id)
     if BRACES.search(given):
         raise unfilled("what bank_id returned", given, "return an id without braces")
     return given

@@ -136,7 +136,7 @@ def server_of(
     if tools not in TOOL_SETS:
         raise InvalidInputError(f"tools is {tools!r}; give 'core' or 'all'")
     is_open = bank is None and bank_of is None
-    chosen = bank_of or (any_bank if bank is None else pinned_to(validation.bank_id(bank)))
+    chosen = bank_of or (any_bank if bank is None else pinned_to(validation.new_bank_id(bank)))
     offered = [
         _tool(tool, use, chosen, is_open=is_open)
         for tool in TOOLS

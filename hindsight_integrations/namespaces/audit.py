@@ -14,12 +14,13 @@ from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.history import AuditEntry
 from hindsight_integrations.models import as_datetime
+from hindsight_integrations.namespaces.namespace import Namespace
 from hindsight_integrations.private import create_private
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import AUDIT
 
 
-class Audit:
+class Audit(Namespace):
     """The audit log of everything stored, changed and deleted; it contains no memory texts."""
 
     def __init__(self, runtime: Runtime) -> None:

@@ -18,13 +18,14 @@ from hindsight_integrations.export_import import (
 )
 from hindsight_integrations.models import Bank, BankStats, Disposition, Expiry, utc_now
 from hindsight_integrations.namespaces.expiry import restamp
+from hindsight_integrations.namespaces.namespace import Namespace
 from hindsight_integrations.runtime import Runtime
 
 MAX_PROFILE = 20_000
 """Longest mission, background or directive, in characters."""
 
 
-class Banks:
+class Banks(Namespace):
     """The banks of a memory store."""
 
     def __init__(self, runtime: Runtime) -> None:

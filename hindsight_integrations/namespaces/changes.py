@@ -11,6 +11,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Memory, MemoryType, as_datetime, utc_now
+from hindsight_integrations.namespaces.namespace import Namespace
 from hindsight_integrations.results import Changed
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.audit import ENTITY as ENTITY_KIND
@@ -28,7 +29,7 @@ consolidation, which may take minutes with a model."""
 EARLIEST = datetime.min.replace(tzinfo=UTC) + OVERLAP
 
 
-class Changes:
+class Changes(Namespace):
     """Changes of banks, for synchronising, reviews and notifications."""
 
     def __init__(self, runtime: Runtime) -> None:

@@ -9,6 +9,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import ConflictError, InvalidInputError, NotFoundError
 from hindsight_integrations.models import Bank, Directive, utc_now
+from hindsight_integrations.namespaces.namespace import Namespace
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.retain.request import digest
 from hindsight_integrations.runtime import Runtime
@@ -17,7 +18,7 @@ MAX_DIRECTIVE = 20_000
 """Longest directive, in characters."""
 
 
-class Directives:
+class Directives(Namespace):
     """The directives of a bank, one by one.
 
     A directive is in force while its text is among `Bank.directives`. Texts given there without a

@@ -9,6 +9,7 @@ from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import DocumentNotFoundError
 from hindsight_integrations.models import Chunk, Document, Page
 from hindsight_integrations.namespaces.forgetting import forget
+from hindsight_integrations.namespaces.namespace import Namespace
 from hindsight_integrations.results import Forgotten
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import DOCUMENT, DOCUMENT_CHUNKS
@@ -16,7 +17,7 @@ from hindsight_integrations.stores.cursors import after_document, document_curso
 from hindsight_integrations.stores.reads import read_one
 
 
-class Documents:
+class Documents(Namespace):
     """The documents of a bank: each retained text or conversation is stored as one."""
 
     def __init__(self, runtime: Runtime) -> None:

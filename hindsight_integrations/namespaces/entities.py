@@ -17,6 +17,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.json_form import JsonForm
 from hindsight_integrations.models import Bank, Entity, Memory, Page, TimeSpan, utc_now
 from hindsight_integrations.namespaces.concurrency import change
+from hindsight_integrations.namespaces.namespace import Namespace
 from hindsight_integrations.normalization import entity_norm, new_id, pair_digest
 from hindsight_integrations.retain.merge_suggestions import MergeSuggestion, merge_suggestions
 from hindsight_integrations.runtime import Runtime
@@ -82,7 +83,7 @@ def find_entity(runtime: Runtime, bank_id: str, name_or_id: str) -> Entity:
     return found
 
 
-class Entities:
+class Entities(Namespace):
     """The entities of a bank."""
 
     def __init__(self, runtime: Runtime) -> None:

@@ -13,6 +13,7 @@ from hindsight_integrations.display import NotebookTable
 from hindsight_integrations.errors import BankNotFoundError, HindsightError
 from hindsight_integrations.export_import import BackupResult, back_up
 from hindsight_integrations.json_form import JsonForm
+from hindsight_integrations.namespaces.namespace import Namespace
 from hindsight_integrations.namespaces.purging import purge
 from hindsight_integrations.retain.reindex import rebuild, reindex
 from hindsight_integrations.runtime import Runtime
@@ -73,8 +74,13 @@ class Diagnosis(JsonForm):
         """True if there was no fault, or every fault was repaired."""
         return all(finding.repaired for finding in self.findings)
 
+    def __repr__(self) -> str:
+        return display.lines(
+            f"Diagnosis({display.counted(len(self.findings), 'fault')})", self.findings
+        )
 
-class Maintenance:
+
+class Maintenance(Namespace):
     """Checks and repairs of the stores."""
 
     def __init__(self, runtime: Runtime) -> None:

@@ -18,6 +18,7 @@ from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.namespaces.correction import Correction
 from hindsight_integrations.namespaces.expiry import renewed
 from hindsight_integrations.namespaces.grace import restored
+from hindsight_integrations.namespaces.namespace import Namespace
 from hindsight_integrations.namespaces.selection import SELECTION, SelectionOptions, selection
 from hindsight_integrations.recall.request import takes
 from hindsight_integrations.reflect.conclusions import rewrite_conclusions
@@ -41,7 +42,7 @@ from hindsight_integrations.stores.reads import read_one
 from hindsight_integrations.validation import MemoryLike
 
 
-class Memories:
+class Memories(Namespace):
     """The memories of a bank, one by one."""
 
     def __init__(self, runtime: Runtime) -> None:

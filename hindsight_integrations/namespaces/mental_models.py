@@ -11,6 +11,7 @@ from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import ConflictError, InvalidInputError
 from hindsight_integrations.history import Change
 from hindsight_integrations.models import MentalModel, utc_now
+from hindsight_integrations.namespaces.namespace import Namespace
 from hindsight_integrations.nlp.llm import as_model
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.reflect.mental_models import (
@@ -34,7 +35,7 @@ MAX_TOKENS = 1024
 """Default maximum tokens of a refreshed text."""
 
 
-class MentalModels:
+class MentalModels(Namespace):
     """The mental models of a bank. Only the user creates them."""
 
     def __init__(self, runtime: Runtime) -> None:

@@ -23,6 +23,7 @@ from hindsight_integrations.models import (
     utc_now,
 )
 from hindsight_integrations.namespaces.concurrency import change
+from hindsight_integrations.namespaces.namespace import Namespace
 from hindsight_integrations.normalization import new_id, text_fingerprint
 from hindsight_integrations.recall.request import recall_request
 from hindsight_integrations.reflect import conclusions
@@ -96,7 +97,7 @@ class Observed(Sequence[Observation], JsonForm):
         return hash(self.observations)
 
 
-class Observations:
+class Observations(Namespace):
     """The observations of a bank."""
 
     def __init__(self, runtime: Runtime) -> None:

@@ -11,12 +11,13 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.conclusions import Opinion
 from hindsight_integrations.models import Memory, MemoryType, Page, utc_now
+from hindsight_integrations.namespaces.namespace import Namespace
 from hindsight_integrations.reflect import conclusions, opinions
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import HISTORY, MemoryFilter
 
 
-class Opinions:
+class Opinions(Namespace):
     """The opinions of a bank."""
 
     def __init__(self, runtime: Runtime) -> None:

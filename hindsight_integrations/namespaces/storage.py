@@ -13,6 +13,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Chunk, Document, Memory, Source
+from hindsight_integrations.namespaces.namespace import Namespace
 from hindsight_integrations.nlp.embeddings import query_vector
 from hindsight_integrations.recall.request import conditions
 from hindsight_integrations.results import RetainResult
@@ -49,7 +50,7 @@ class Opened:
     guarded: bool = False
 
 
-class Storage:
+class Storage(Namespace):
     """Records, vectors and queued retains of a memory."""
 
     def __init__(self, runtime: Runtime) -> None:

@@ -13,6 +13,7 @@ from hindsight_integrations.errors import NotFoundError
 from hindsight_integrations.history import Change
 from hindsight_integrations.models import MentalModel, is_conclusion, utc_now
 from hindsight_integrations.namespaces.concurrency import change
+from hindsight_integrations.namespaces.namespace import Namespace
 from hindsight_integrations.retain.caller_ids import changes_between
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
@@ -30,7 +31,7 @@ Edited = tuple[str, ...]
 """The tags of a memory or mental model, after an edit."""
 
 
-class Tags:
+class Tags(Namespace):
     """The tags of a bank."""
 
     def __init__(self, runtime: Runtime) -> None:

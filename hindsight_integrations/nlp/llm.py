@@ -127,9 +127,11 @@ def as_model(model: object) -> StructuredModel:
         return StructuredModel(_named(model, model.metadata), _through_llama_index(model))
     if callable(model):
         return StructuredModel(_named(model, model), _through_function(model))
+    named = f"; of a name make one first, as init_chat_model({model!r}) does"
     raise InvalidInputError(
         f"{type(model).__name__} is not a supported language model; give a LangChain "
         "chat model, a LlamaIndex LLM or a function (system, user) -> str"
+        f"{named if isinstance(model, str) else ''}"
     )
 
 

@@ -162,7 +162,7 @@ class BankTimeline(InteractivePicture):
         if self.events:
             lines.append(f"  {_sparkline(self._counts(60))}")
         lines += [
-            f"  {_when(event):28}  {clean(event.memory.text)[:TEXT_CUT]}"
+            f"  {_when(event):28}  {display.shorten(clean(event.memory.text), TEXT_CUT)}"
             for event in self.events[:LISTED]
         ]
         if len(self.events) > LISTED:

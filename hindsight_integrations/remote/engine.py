@@ -216,7 +216,8 @@ class RemoteMemory:
         await self.aclose()
 
     def __repr__(self) -> str:
-        return f"Hindsight({self._connection.url!r})"
+        closed = ", closed" if self._connection.is_closed else ""
+        return f"Hindsight({self._connection.url!r}{closed})"
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the address: what is unpickled has connected itself to the service."""

@@ -126,13 +126,7 @@ def plain_metadata(metadata: Mapping[str, object]) -> dict[str, MetadataValue]:
 
     Missing values are left out: None, and the NaN and NaT of a table's rows.
     """
-    return {name: plain(value) for name, value in metadata.items() if not _is_missing(value)}
-
-
-def _is_missing(value: object) -> bool:
-    if isinstance(value, float | datetime | np.generic):
-        return bool(value != value)  # NaN and NaT are what does not equal itself
-    return value is None
+    return {name: plain(value) for name, value in validation.present(metadata).items()}
 
 
 def shared_metadata(metadata: Sequence[Mapping[str, object]]) -> dict[str, object]:

@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
 
 from hindsight_integrations import validation
+from hindsight_integrations.display import counted
 from hindsight_integrations.errors import (
     OUTAGES,
     BankNotFoundError,
@@ -500,11 +501,7 @@ def _skipped(
 
 def check_many(items: object) -> None:
     """Raise `InvalidInputError` if `items` is a single item, a table or not iterable."""
-    if hasattr(items, "columns"):  # it would be read as the names of its columns
-        raise InvalidInputError(
-            f"items is a table, a {type(items).__name__}; give its rows as mappings, such as "
-            "table.to_dict('records') of pandas"
-        )
+    validation.not_a_table("items", items)
     if isinstance(items, str | Mapping | Item) or not isinstance(items, Iterable):
         raise InvalidInputError(
             f"items is a single {type(items).__name__}; give a list of items, or call retain"
@@ -519,9 +516,9 @@ def warn_of_failed(result: RetainResult) -> None:
     if result.failed:
         first = result.failed[0]
         log.warning(
-            "%d items of retain_many were not stored in bank %r (the first is item %d: %s); "
+            "%s of retain_many not stored in bank %r (the first is item %d: %s); "
             "see the `failed` of its result",
-            len(result.failed),
+            counted(len(result.failed), "item"),
             result.bank_id,
             first.index,
             first.error.__class__.__name__,
@@ -530,35 +527,57 @@ def warn_of_failed(result: RetainResult) -> None:
 
 def retain_many(
     deps: RetainDependencies,
-    bank: StoredBank,
+    bank_id: str,
+    opened: Callable[[], StoredBank],
     items: Iterable[object],
     progress: bool | Progress | None,
 ) -> RetainResult:
-    """Store the items in batches; those that fail are reported, the others are stored."""
+    """Store the items in batches; those that fail are reported, the others are stored.
+
+    Args:
+        deps: what retains.
+        bank_id: which bank.
+        opened: returns the bank, which it creates if need be: no bank is made for no valid item.
+        items: as in `Hindsight.retain_many`.
+        progress: as in `Hindsight.retain_many`.
+    """
+    bank = cache(opened)
     total = len(items) if isinstance(items, Sequence) else None
     results: list[RetainResult] = []
     failed: list[Failed] = []
     done = 0
     with reporting(progress, total) as report:
-        for batch in _batches(items, deps, bank, failed):
-            results.append(_store_batch(deps, bank, batch))
+        for batch in _batches(items, deps, bank_id, bank, failed):
+            results.append(_store_batch(deps, bank(), batch))
             done = batch[-1][0] + 1
             report(done, total)
         if failed and failed[-1].index >= done:  # the last items were invalid
             report(failed[-1].index + 1, total)
-    invalid = RetainResult(bank.bank.id, failed=tuple(failed))
-    return RetainResult.merged(bank.bank.id, [*results, invalid])
+    invalid = RetainResult(bank_id, failed=tuple(failed))
+    return RetainResult.merged(bank_id, [*results, invalid])
 
 
 def _batches(
-    items: Iterable[object], deps: RetainDependencies, bank: StoredBank, failed: list[Failed]
+    items: Iterable[object],
+    deps: RetainDependencies,
+    bank_id: str,
+    opened: Callable[[], StoredBank],
+    failed: list[Failed],
 ) -> Iterator[list[tuple[int, Submission]]]:
     """Yield batches of items with their indexes, in which no two items are of the same document."""
     batch: list[tuple[int, Submission]] = []
     documents: set[str] = set()
-    for index, item in enumerate(items):
+    for index, value in enumerate(items):
         try:
-            submission = submission_of(deps, bank.bank.id, as_item(item, index))
+            item = as_item(value, index)
+            submission = _plain_submission(deps, item)
+        except HindsightError as error:
+            failed.append(Failed(index, error))
+            continue
+        opened()
+        try:
+            if has_random_id(item):
+                submission = recognised(deps.graph, bank_id, submission)
         except HindsightError as error:
             failed.append(Failed(index, error))
             continue
@@ -605,9 +624,13 @@ def submission_of(deps: RetainDependencies, bank_id: str, item: Item) -> Submiss
     Raises:
         InvalidInputError: an argument cannot be used; the message says which and why.
     """
-    settings = deps.settings
-    submission = text_submission(item, settings.max_content_chars, settings.zone)
+    submission = _plain_submission(deps, item)
     return recognised(deps.graph, bank_id, submission) if has_random_id(item) else submission
+
+
+def _plain_submission(deps: RetainDependencies, item: Item) -> Submission:
+    """Return the submission of a text under the id it has; see `submission_of`."""
+    return text_submission(item, deps.settings.max_content_chars, deps.settings.zone)
 
 
 def as_item(value: object, index: int) -> Item:
@@ -622,11 +645,15 @@ def as_item(value: object, index: int) -> Item:
         if unknown := sorted(set(value) - _ITEM_FIELDS):
             raise InvalidInputError(
                 f"unknown fields {unknown} in items[{index}]; the fields are {sorted(_ITEM_FIELDS)}"
-                "; 'content' is the text, and messages of a chat are for retain_messages"
+                "; 'content' is the text, fields of your own go into 'metadata', and messages of a "
+                "chat are for retain_messages"
             )
-        if "content" not in value:
+        given = validation.present(value)
+        if "content" not in given:
             raise InvalidInputError(f"items[{index}] has no 'content'; give the text to retain")
-        return Item(**value)
+        if isinstance(given.get("metadata"), Mapping):
+            given["metadata"] = validation.present(given["metadata"])
+        return Item(**given)
     raise InvalidInputError(
         f"items[{index}] is {validation.shown(value)}; give a text, an Item, a mapping, "
         "or a LangChain or LlamaIndex document; memories are for retain_memories"

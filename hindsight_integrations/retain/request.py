@@ -337,17 +337,29 @@ def as_messages(messages: Sequence[object]) -> list[Message]:
     Raises:
         InvalidInputError: one is not a message.
     """
+    if isinstance(_history_of(messages), list | tuple):
+        raise InvalidInputError(
+            f"messages is of the type {type(messages).__name__}, which has messages; give these"
+        )
     if isinstance(messages, Mapping | Message):
         raise InvalidInputError("messages is a single value; give a list of messages")
+    validation.not_a_table("messages", messages)
     given = validation.items("messages", messages, "a list of messages")
     return [_message(each, number) for number, each in enumerate(given)]
+
+
+def _history_of(value: object) -> object:
+    """Return the messages of a chat history or of a state that holds messages."""
+    if isinstance(value, Mapping):
+        return value.get("messages")
+    return getattr(value, "messages", None)
 
 
 def _message(given: object, number: int) -> Message:
     if isinstance(given, Message):
         return given
     if isinstance(given, Mapping):
-        return _mapped_message(given, number)
+        return _written_message(given) or _mapped_message(given, number)
     if (message := _foreign_message(given)) is not None:
         return message
     raise InvalidInputError(
@@ -359,7 +371,11 @@ def _message(given: object, number: int) -> Message:
 def _mapped_message(given: Mapping[Any, Any], number: int) -> Message:
     """Return a message from a mapping like `Message`, or a message of a chat API."""
     known = {"role": "speaker", "content": "text", "time": "timestamp"}
-    named = {known.get(key, key): value for key, value in given.items()}
+    named = {
+        known.get(key, key): value
+        for key, value in given.items()
+        if value is None or not validation.is_missing(value)  # an empty cell of a table
+    }
     if "role" in given:
         named = {key: value for key, value in named.items() if key not in _ENVELOPE}
         role, name = given["role"], named.pop("name", given.get("speaker"))
@@ -398,13 +414,29 @@ def _foreign_message(value: object) -> Message | None:
         return None
     said: Any = value
     text = said.text if isinstance(getattr(said, "text", None), str) else said.content
-    speaker = _SPEAKERS.get(str(getattr(kind, "value", kind)))
-    name = getattr(said, "name", None) if speaker == "user" else None
-    return Message(
-        name or speaker or "system",
-        str(text or "") if speaker else "",
-        id=getattr(said, "id", None),
-    )
+    role = str(getattr(kind, "value", kind))
+    return _said(role, getattr(said, "name", None), text, getattr(said, "id", None))
+
+
+def _written_message(given: Mapping[Any, Any]) -> Message | None:
+    """Return a message of LangChain from the JSON it is kept in; None for other mappings.
+
+    `messages_to_dict` and the files of chat histories have the fields in `data`, beside the type.
+    """
+    fields = given["data"] if isinstance(given.get("data"), Mapping) else given
+    kind = fields.get("role") if given.get("type") == "chat" else given.get("type")
+    if not isinstance(kind, str) or kind not in _SPEAKERS.keys() | _UNSAID:
+        return None
+    if "content" not in fields or not {"role", "speaker"}.isdisjoint(given):
+        return None
+    return _said(kind, fields.get("name"), message_text(fields["content"]), fields.get("id"))
+
+
+def _said(role: str, name: Any, text: Any, id: Any) -> Message:
+    """Return a message of a framework; blank, unless the user or the agent said it."""
+    speaker = _SPEAKERS.get(role)
+    named = name if speaker == "user" else None
+    return Message(named or speaker or "system", str(text or "") if speaker else "", id=id)
 
 
 def _document_id(given: str | None, what: str = "document_id") -> str:

@@ -150,17 +150,17 @@ class IndexLease:
             raise
 
     def _renew(self, identity: IndexIdentity) -> bool:
-        stale = False
+        stale, used = False, identity.where
 
         def renewed(text: str, now: float) -> str:
-            nonlocal stale
+            nonlocal stale, used
             before = _read(text) or _LeaseRecord(*identity)
             others = {
                 holder: until
                 for holder, until in before.users.items()
                 if until > now and holder != self._holder
             }
-            stale = before.stale or before.id != identity.id
+            stale, used = before.stale or before.id != identity.id, before.where
             if before.id != identity.id:
                 _check_unused(self._graph, before.where, identity.where, others)
             own = {self._holder: now + self._seconds} if self._seconds else {}
@@ -168,7 +168,12 @@ class IndexLease:
 
         self._graph.note_index(renewed)
         if stale:
-            log.warning("this graph now uses the vector index at %s", identity.where)
+            left = f" instead of the one at {used}; to go back, open it with that one's vectors="
+            log.warning(
+                "this graph now uses the vector index at %s%s",
+                identity.where,
+                left if used != identity.where else "",
+            )
         return stale
 
     def mark_emptied(self) -> None:

@@ -143,6 +143,13 @@ def test_a_framework_s_document_without_an_id_is_stored_once(
 # The face
 
 
+def test_retaining_nothing_queues_nothing_and_creates_no_bank(tmp_path: Path) -> None:
+    with Hindsight.in_memory() as memory, DurableRetain(memory, tmp_path / "queue") as durable:
+        for receipt in (durable.retain_messages("b", []), durable.retain_many("b", [""])):
+            assert (receipt.document_ids, receipt.queued, receipt.result.stored) == ((), (), ())
+        assert memory.banks.list() == []
+
+
 @pytest.mark.parametrize("name", ["retain", "retain_messages", "retain_many"])
 def test_a_durable_retain_takes_what_a_retain_takes(name: str) -> None:
     usual = dict(inspect.signature(getattr(Hindsight, name)).parameters)

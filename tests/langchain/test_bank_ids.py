@@ -89,6 +89,16 @@ def test_a_brace_that_is_of_no_placeholder_is_refused_when_an_adapter_is_made(
     assert "'{user_id}'" in str(refused.value)
 
 
+@pytest.mark.parametrize("bank_id", [" ann ", "ann\n", " ", 3, None])
+@pytest.mark.parametrize("make", MAKERS)
+def test_what_is_no_name_of_a_bank_is_refused_when_an_adapter_is_made(
+    make: Callable[[Hindsight, Any], object], bank_id: object, engine: Hindsight
+) -> None:
+    with pytest.raises(InvalidInputError, match="bank_id") as refused:
+        make(engine, bank_id)
+    assert bank_id != " ann " or "give 'ann' for a new bank" in str(refused.value)
+
+
 def test_a_text_that_a_function_forgot_to_fill_is_refused(engine: Hindsight, bank: str) -> None:
     remembering = HindsightMiddleware(
         engine, lambda runtime: "{runtime.context.user_id}", on_failure="raise"

@@ -336,11 +336,19 @@ def test_an_option_that_cannot_be_used_is_refused(
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [{"bank_id": " "}, {"bank_id": 3}, {"memory": "a"}, {"k": 0}, {"options": {"query_tim": 1}}],
+    ("fields", "error"),
+    [
+        ({"bank_id": " "}, InvalidInputError),
+        ({"bank_id": 3}, InvalidInputError),
+        ({"memory": "a"}, ValidationError),
+        ({"k": 0}, ValidationError),
+        ({"options": {"query_tim": 1}}, ValidationError),
+    ],
 )
-def test_fields_are_checked_at_the_door(fields: dict[str, Any], filled: Hindsight) -> None:
-    with pytest.raises(ValidationError):
+def test_fields_are_checked_at_the_door(
+    fields: dict[str, Any], error: type[Exception], filled: Hindsight
+) -> None:
+    with pytest.raises(error):
         HindsightRetriever(**({"memory": filled, "bank_id": "alice"} | fields))
 
 

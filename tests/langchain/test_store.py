@@ -565,6 +565,9 @@ def test_a_batch_with_a_value_that_json_cannot_say_writes_nothing(store: Hindsig
         ([PutOp(("n",), "k", {}, ttl=float("nan"))], InvalidInputError, "ttl is nan; give minutes"),
         ([PutOp(("n",), "k", {}, ttl=1e300)], InvalidInputError, "ttl is 1e\\+300; give minutes"),
         ([("get", "k")], InvalidInputError, "is not an operation"),
+        ([PutOp("users", "k", {})], InvalidInputError, r"is 'users'; give .* \('users',\)"),
+        ([GetOp("users", "k")], InvalidInputError, "give a tuple of texts"),
+        ([SearchOp("users")], InvalidInputError, "give a tuple of texts"),
         (
             [ListNamespacesOp((MatchCondition("middle", ("n",)),))],  # type: ignore[arg-type]
             InvalidInputError,
@@ -580,6 +583,9 @@ def test_a_batch_with_a_value_that_json_cannot_say_writes_nothing(store: Hindsig
         "no ttl",
         "long ttl",
         "operation",
+        "text to put in",
+        "text to get from",
+        "text to search in",
         "pattern",
     ],
 )

@@ -43,13 +43,24 @@ def test_braces_in_the_name_of_a_bank_are_refused_when_a_part_is_made(
     assert repr(bank_id) in str(refused.value)
 
 
-@pytest.mark.parametrize("make", [HindsightRetriever, HindsightQueryEngine, HindsightToolSpec])
+@pytest.mark.parametrize("make", [HindsightMemory, HindsightMemoryBlock, HindsightTransform])
+def test_a_part_of_one_user_says_that_it_takes_no_function(
+    make: Callable[[Hindsight, Any], object], engine: Hindsight
+) -> None:
+    user: ContextVar[str] = ContextVar("user")
+    with pytest.raises(InvalidInputError, match="make one for each user"):
+        make(engine, user.get)
+
+
+@pytest.mark.parametrize("make", MAKERS)
 def test_what_is_no_bank_is_refused_when_a_part_is_made(
     make: Callable[[Hindsight, Any], object], engine: Hindsight
 ) -> None:
     for bank_id in (" ", 3):
         with pytest.raises(InvalidInputError, match="bank_id"):
             make(engine, bank_id)
+    with pytest.raises(InvalidInputError, match="give 'ann' for a new bank"):
+        make(engine, " ann ")
 
 
 def test_a_text_that_a_function_forgot_to_fill_is_refused(engine: Hindsight) -> None:

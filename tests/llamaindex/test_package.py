@@ -88,7 +88,10 @@ def test_the_public_module_lists_the_names_of_the_adapters() -> None:
         (lambda m: package.HindsightQueryEngine(m, "a", response_synthesizer=3), "BaseSynthesizer"),
         (lambda m: package.HindsightQueryEngine(m, "a", llm=3), "int is not a supported language"),
         (lambda m: package.HindsightQueryEngine(m, "a", response_schema=int), "response_schema"),
-        (lambda m: package.HindsightToolSpec(m, "a", llm="gpt"), "str is not a supported language"),
+        (
+            lambda m: package.HindsightToolSpec(m, "a", llm="gpt"),
+            r"str is not a supported language.* as init_chat_model\('gpt'\) does",
+        ),
         (lambda m: package.HindsightVectorStore(m, "a", min_score=7), "min_score is 7"),
     ],
 )

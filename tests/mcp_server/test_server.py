@@ -120,6 +120,8 @@ async def test_what_tools_may_do_is_told_to_the_host(memory: Hindsight) -> None:
     assert set(every) == set(texts.DESCRIPTIONS)
     with pytest.raises(InvalidInputError, match="'core' or 'all'"):
         create_server(memory, tools="some")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="white space around it; give 'alice'"):
+        create_server(memory, bank=" alice ")
 
 
 async def test_a_pinned_bank_is_all_that_can_be_reached(memory: Hindsight) -> None:

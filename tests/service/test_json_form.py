@@ -95,7 +95,19 @@ def test_a_recalled_memory_can_be_returned_by_a_route(garden: Service) -> None:
         best = client.get("/recall", params={"question": "Who planted pear trees?"}).json()[0]
     assert best["memory"]["text"] == "We planted six pear trees."
     assert best["rank"] == 1
-    assert whole["memories"][0]["signals"] == best["signals"]
+    assert whole["memories"][0]["signals"] == [[*each.values()] for each in best["signals"]]
+
+
+def test_ranks_signals_and_paths_have_names_and_are_read_back(garden: Service) -> None:
+    result = garden.memory.recall("garden", "Who planted pear trees with Ida?")
+    written = result.to_dict()
+    best = written["memories"][0]
+    assert {*best["signals"][0]} == {"name", "value", "contribution"}
+    assert {"arm", "rank", "score", "reason", "path"} == {*best["arms"][0]}
+    steps = [step for one in written["memories"] for arm in one["arms"] for step in arm["path"]]
+    assert {"kind", "id", "text", "link"} == {*steps[0]}
+    recall = verbs(Hindsight)["recall"]
+    assert recall.result(json.dumps(written).encode()) == result
 
 
 def returned(hint: Any) -> list[Any]:

@@ -61,6 +61,7 @@ def test_results_are_those_of_the_memory_itself(local: Hindsight, url: str, tmp_
     with Hindsight(url) as memory:
         assert isinstance(memory, Hindsight)
         assert repr(memory) == f"Hindsight('{url}')"
+        assert repr(memory.memories) == "Memories(get, history, invalidate, list, restore, update)"
         said = datetime(2024, 5, 7, 13, 56, tzinfo=UTC)
         stored = memory.retain("same", SAID, timestamp=said, metadata={"n": 1.5, "ok": True})
         assert stored.stored[0] == local.memories.get("same", stored.ids[0])

@@ -18,7 +18,7 @@ from hindsight_integrations.integrations.langchain.conversions import (
     BankId,
     RecallOptions,
     bank_of,
-    refuse_braces,
+    check_banks,
 )
 from hindsight_integrations.models import Message
 from hindsight_integrations.results import SkipReason
@@ -89,7 +89,7 @@ class HindsightMemory(BaseMemory):
     _document: str | None = PrivateAttr(default=None)
 
     def __init__(self, memory: Hindsight, bank_id: BankId, **fields: Any) -> None:
-        refuse_braces(bank_id)
+        check_banks(bank_id)
         super().__init__(**{"memory": memory, "bank_id": bank_id, **fields})
 
     @property
@@ -114,7 +114,7 @@ class HindsightMemory(BaseMemory):
         session = self.session_id or self._document
         result = self.memory.retain_messages(bank_of(self.bank_id), turn, session=session)
         replayed = any(skip.reason is SkipReason.UNCHANGED for skip in result.skipped)
-        if session is None and not replayed:
+        if session is None and not replayed and result.document_ids:
             self._document = result.document_ids[0]
 
     def clear(self) -> None:

@@ -70,8 +70,8 @@ def checked_bank(bank_id: BankId) -> BankId:
     """Return the argument, if it can be used.
 
     Raises:
-        InvalidInputError: it is neither a bank's id nor a function, or it has a brace that is not
-            of a placeholder.
+        InvalidInputError: it is neither an id that a new bank could have nor a function, or it has
+            a brace that is not of a placeholder.
     """
     if not callable(bank_id):
         if not isinstance(bank_id, str):
@@ -79,21 +79,19 @@ def checked_bank(bank_id: BankId) -> BankId:
                 f"bank_id is {validation.shown(bank_id)}; give the id of one bank, or a function "
                 "that returns it"
             )
-        refuse_braces(validation.bank_id(bank_id))
+        if BRACES.search(_PLACEHOLDER.sub("", validation.new_bank_id(bank_id))):
+            raise unfilled("bank_id", bank_id, _FORMS)
     return bank_id
 
 
-def refuse_braces(bank_id: object) -> None:
-    """Refuse a brace that is not of a placeholder, in a bank's id or in one of a list.
-
-    pydantic would report it among all that a field could have been instead.
+def check_banks(bank_id: object) -> None:
+    """Check the argument, or each of a list: pydantic would report all that it is not instead.
 
     Raises:
-        InvalidInputError: there is one.
+        InvalidInputError: one cannot be used; see `checked_bank`.
     """
     for bank in bank_id if isinstance(bank_id, list | tuple) else (bank_id,):
-        if isinstance(bank, str) and BRACES.search(_PLACEHOLDER.sub("", bank)):
-            raise unfilled("bank_id", bank, _FORMS)
+        checked_bank(bank)
 
 
 def bank_of(bank_id: BankId, runtime: object | None = None) -> str:
@@ -139,7 +137,7 @@ def _fill_template(template: str) -> str:
                 f"in the configuration, as {{'configurable': {{{name!r}: ...}}}}"
             )
     bank = _PLACEHOLDER.sub(lambda found: str(configurable[found[1]]), template)
-    return validation.bank_id(bank)
+    return validation.new_bank_id(bank)
 
 
 def _current_runtime() -> object:

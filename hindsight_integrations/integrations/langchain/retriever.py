@@ -26,7 +26,7 @@ from hindsight_integrations.integrations.langchain.conversions import (
     TemplateBankRetriever,
     as_document,
     bank_of,
-    refuse_braces,
+    check_banks,
 )
 from hindsight_integrations.integrations.signatures import with_own_signature
 from hindsight_integrations.recall.request import RecallOptions as Options
@@ -123,7 +123,7 @@ class HindsightRetriever(TemplateBankRetriever):
         bank_id: BankId | Sequence[BankId],
         **options: Unpack[RetrieverOptions],
     ) -> None:
-        refuse_braces(bank_id)
+        check_banks(bank_id)
         fields: dict[str, Any] = {"memory": memory, "bank_id": bank_id, **options}
         super().__init__(**fields)
 

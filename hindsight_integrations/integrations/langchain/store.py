@@ -431,6 +431,12 @@ def _check(op: Op) -> None:
             f"the value of the item {op.key!r} is {validation.shown(op.value)}; a store holds "
             'dicts: give {"text": ...}, or None to delete the item'
         )
+    namespace: object = getattr(op, "namespace", getattr(op, "namespace_prefix", ()))
+    if isinstance(namespace, str):  # a tuple of its letters would be another namespace
+        raise InvalidInputError(
+            f"the namespace is {validation.shown(namespace)}; give a tuple of texts, such as "
+            f"{validation.shown((namespace,))}"
+        )
     validate_op_namespace(op)
     if isinstance(op, SearchOp):
         validation.text(op.query or "", "query")

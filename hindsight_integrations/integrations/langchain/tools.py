@@ -32,8 +32,8 @@ from hindsight_integrations.integrations.langchain.conversions import (
     BankId,
     as_document,
     bank_of,
+    check_banks,
     checked_bank,
-    refuse_braces,
 )
 from hindsight_integrations.models import Memory
 from hindsight_integrations.results import RecallResult, Reflection, RetainResult
@@ -519,7 +519,7 @@ class HindsightToolkit(BaseToolkit):
     pinned: dict[Verb, dict[str, Any]] = Field(default_factory=dict)
 
     def __init__(self, memory: Hindsight, bank_id: BankId, **fields: Any) -> None:
-        refuse_braces(bank_id)
+        check_banks(bank_id)
         super().__init__(**{"memory": memory, "bank_id": bank_id, **fields})
 
     @field_validator("pinned")

@@ -154,7 +154,7 @@ class Chats:
                 retained.update(digests)
             return
         retained.update(digests)
-        if stored_as is None and len(spoken) >= LEAST_OVERLAP:
+        if stored_as is None and len(spoken) >= LEAST_OVERLAP and result.document_ids:
             self._document = result.document_ids[0]
 
     def adopt(self, session_id: str) -> str:

@@ -50,7 +50,12 @@ def plain_bank(bank_id: object) -> str:
     Raises:
         InvalidInputError: it cannot be used, or has a brace: here no placeholder is filled.
     """
-    given = validation.bank_id(bank_id)
+    if callable(bank_id):
+        raise InvalidInputError(
+            f"bank_id is the function {validation.shown(bank_id)}; this part takes the id of one "
+            "bank: make one for each user"
+        )
+    given = validation.new_bank_id(bank_id)
     if BRACES.search(given):
         raise unfilled(
             "bank_id",

@@ -1,0 +1,5 @@
+"""Run the command line with `python -m hindsight_integrations`."""
+
+from hindsight_integrations.cli import main
+
+main()
