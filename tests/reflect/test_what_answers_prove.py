@@ -214,6 +214,33 @@ def test_what_may_have_ended_is_quoted_with_what_hints_at_it(
 
 
 @pytest.mark.parametrize(
+    ("told", "besides", "question"),
+    [
+        (
+            "I have about forty succulents.",
+            "How do I get rid of gnats, the whole windowsill is full of them.",
+            "How many succulents do I have?",
+        ),
+        (
+            "I'm learning the cello.",
+            "I give up on the printer.",
+            "What instrument am I learning?",
+        ),
+        (
+            "The kids adore dinosaurs.",
+            "My kids and I drew another boat like the last one.",
+            "What do my kids like?",
+        ),
+    ],
+    ids=["get rid", "give up", "like"],
+)
+def test_what_speaks_of_another_matter_is_not_quoted_beside_the_answer(
+    memory: Hindsight, told: str, besides: str, question: str
+) -> None:
+    assert answer(memory, [told, besides], question, "ann").startswith(f"ann: “{told}”")
+
+
+@pytest.mark.parametrize(
     ("told", "later", "question", "lead"),
     [
         ("I take warfarin.", "I sold my bike.", "Do I take warfarin?", "Yes: "),

@@ -8,7 +8,7 @@ what is known of it. If no memory surely answers, the nearest are shown, and sai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -20,7 +20,7 @@ from hindsight_integrations.recall.arms.temporal import windows_in_bank
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest, conditions
 from hindsight_integrations.reflect.answers.matching import Match
-from hindsight_integrations.reflect.answers.nearest import nearest
+from hindsight_integrations.reflect.answers.nearest import LEAST_SHARE, nearest
 from hindsight_integrations.reflect.answers.overview import read_topic
 from hindsight_integrations.reflect.answers.questions import WORDS, Asked, Query, read_question
 from hindsight_integrations.reflect.answers.reasons import reasons
@@ -113,9 +113,15 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
     if windows and query.light_verb in WORDS["happening"]:
         query = replace(query, asked=Asked.EVENTS)
     query = replace(query, asker=_asker(context))
-    answers = _current_answers(_matching_answers(context, query, windows), query, context)
+    beside = _irrelevant_ids(results)
+    matching = [
+        answer
+        for answer in _matching_answers(context, query, windows)
+        if query.asked is Asked.EVENTS or answer.item.id not in beside
+    ]
+    answers = _current_answers(matching, query, context)
     answers = [_with_correction(deps.graph, answer, request.filter) for answer in answers]
-    answers = _with_hints(answers, query, context)
+    answers = _with_hints(answers, query, context, beside)
     if query.asked is Asked.WHY:
         text, sources = _text_with_causes(deps, bank, request, context, query, answers)
     else:
@@ -220,6 +226,21 @@ def _matching_answers(context: Context, query: Query, windows: Sequence[TimeSpan
                     retraction = retraction_after(statement.memory.text, statement.text)
                     answers[key] = _Answer(statement, match, item, outdated, retraction)
     return list(answers.values())
+
+
+def _irrelevant_ids(results: Sequence[SearchResult]) -> set[str]:
+    """Return the ids of memories that are far less relevant than the best one.
+
+    A sentence may fit a question word by word and speak of another matter: "My kids finished a
+    painting like the last one", asked what they like. What happened in a time is asked for whole.
+    """
+    relevance = {
+        result.source.id: result.relevance
+        for result in results
+        if isinstance(result.source, Memory)
+    }
+    least = LEAST_SHARE * max(relevance.values(), default=0.0)
+    return {id for id, value in relevance.items() if value < least}
 
 
 def _with_correction(graph: GraphStore, answer: _Answer, filter: MemoryFilter) -> _Answer:
@@ -348,8 +369,14 @@ def _contradicting_memories(answer: _Answer, older: Memory, context: Context) ->
     return [memory for memory in memories if memory.id in ids and memory.id not in overtaken]
 
 
-def _with_hints(answers: list[_Answer], query: Query, context: Context) -> list[_Answer]:
-    """Add the latest statements that hint that an answer no longer holds."""
+def _with_hints(
+    answers: list[_Answer], query: Query, context: Context, beside: Set[str]
+) -> list[_Answer]:
+    """Add the latest statements that hint that an answer no longer holds.
+
+    Of those that are `beside` the question only what names nothing else, as in "I got fired": "I
+    sold forty tickets" tells of the tickets.
+    """
     answers = [*_done_since(answers, query, context), *answers]
     asks_of_now = query.tense in ("present", "future") and not query.asks_former
     if (
@@ -368,7 +395,8 @@ def _with_hints(answers: list[_Answer], query: Query, context: Context) -> list[
         if statement.text not in texts
         and all(_may_be_later(statement, answer) for answer in answers)
         for match in (Match(statement, query),)
-        if any(match.may_end(answer.statement.sentence) for answer in answers)
+        if not (memory.id in beside and match.names_a_thing())
+        and any(match.may_end(answer.statement.sentence) for answer in answers)
     }
     latest = sorted(hints.values(), key=lambda hint: hint.said_at, reverse=True)
     return [*latest[:MAX_HINTS], *answers]

@@ -137,6 +137,7 @@ class RoleMatch(TermMatch):
             i
             for i, word in enumerate(self._words)
             if wanted
+            and word.tag != "IN"  # "like the last one"
             and (
                 word.lemma in wanted
                 or wanted & set(lexemes(word.lemma))

@@ -104,6 +104,10 @@ class VerdictMatch(CauseMatch):
             for verb in self.verbs()
         )
 
+    def names_a_thing(self) -> bool:
+        """Return True if the sentence has a common noun of a thing, people and times aside."""
+        return any(self._is_thing(word) and not word.is_proper for word in self._words)
+
     def may_end(self, told: Sentence) -> bool:
         """Return True if the sentence hints that another statement no longer holds.
 
