@@ -260,3 +260,10 @@ def test_who_stopped_going_does_not_say_where_to(memory: Hindsight) -> None:
     say(memory, "I'm going to go to a concert with Tom tonight.", 0)
     say(memory, "I stopped going after I started my training.", 9)
     assert drawn(memory) == []
+
+
+def test_kisses_at_the_end_of_a_message_are_nobody(memory: Hindsight) -> None:
+    for day, text in enumerate(("The stairlift is in. xx", "He ate too much. xx", "I walked. Xx")):
+        say(memory, text, day, "Gran")
+    assert drawn(memory) == []
+    assert [entity.name for entity in memory.entities.list("b")] == ["Gran"]
