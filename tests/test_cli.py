@@ -170,6 +170,13 @@ def test_a_command_of_a_group_alone_is_told_with_its_group(reading: Run) -> None
     assert "Did you mean 'memories forget'?" in ran.err
 
 
+def test_an_option_before_its_command_is_told_where_it_goes(reading: Run) -> None:
+    ran = reading("--bank=ana", "recall", "anything")
+    assert ran.code == 2
+    assert "--bank goes after the command" in " ".join(ran.err.split())
+    assert "No such option: --nope" in reading("--nope", "recall", "anything").err
+
+
 def test_an_error_in_json_has_type_and_message(reading: Run) -> None:
     ran = reading("recall", "anything", "--bank", "nope", "--json")
     assert ran.code == 1

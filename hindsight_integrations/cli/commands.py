@@ -48,6 +48,14 @@ class _Commands(TyperGroup):
         super().__init__(**options)
         _tidy(self)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options before a command; for one that commands have, say where it belongs."""
+        option = args[0].partition("=")[0] if args else ""
+        of_commands = {opt for command in self.commands.values() for opt in _options_of(command)}
+        if option in of_commands and option not in _options_of(self):
+            ctx.fail(f"{option} goes after the command, as in: {ctx.info_name} recall ... {option}")
+        return super().parse_args(ctx, args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the command that is named; for one of a group, say which groups have it."""
         name = args[0]
@@ -79,6 +87,11 @@ class _Commands(TyperGroup):
             screen = Screen(ctx.meta.get(JSON_KEY, False))
             screen.fail(error, "interrupted; everything stored so far is intact")
             raise typer.Exit(INTERRUPTED) from error
+
+
+def _options_of(command: Any) -> list[str]:
+    """Return the options of a command, as they are spelled."""
+    return [opt for each in command.params for opt in each.opts if opt.startswith("-")]
 
 
 def _commands_of(root: Any, group: str) -> Mapping[str, object]:
