@@ -65,12 +65,13 @@ def test_a_name_given_with_a_text_gets_its_kind_from_the_text(memory: Hindsight)
     assert kind(memory, "Zayd") == "person", "a name alone says nothing of a kind"
 
 
+@pytest.mark.local
 def test_memories_are_read_again_only_if_a_text_says_otherwise(
     memory: Hindsight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     retained(memory, "Ana's wife is a nurse.", "Zayd has a cold.", "I work at Bravita.")
     assert kind(memory, "Bravita") == "organization"
-    graph: GraphStore = memory._runtime.graph
+    graph: GraphStore = memory.runtime.graph
     read: list[str] = []
     postings = type(graph).postings
 
