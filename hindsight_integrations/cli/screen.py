@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
+from datetime import date, timedelta
 from types import FrameType, NoneType
 from typing import NamedTuple, Protocol, TypeAlias, cast
 
@@ -205,7 +206,7 @@ def jsonable(value: object) -> Json:
     """Return a value as JSON types: what has a JSON form in it, by its `to_dict`.
 
     Other dataclasses and named tuples become objects of their fields, and exceptions
-    `{"type", "message"}`. Times become ISO 8601 text.
+    `{"type", "message"}`. Times become ISO 8601 text, durations that stand alone seconds.
 
     Raises:
         TypeError: the value is of a kind that no result holds.
@@ -224,4 +225,6 @@ def jsonable(value: object) -> Json:
         return {str(key): jsonable(item) for key, item in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [jsonable(item) for item in value]
-    return cast("Json", json_value(value))
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return value.isoformat() if isinstance(value, date) else cast("Json", json_value(value))
