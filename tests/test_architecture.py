@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from symtable import SymbolTable, symtable
+
 from tests.architecture import (
     INDEPENDENT,
     LEVEL,
@@ -22,6 +25,8 @@ TOP = LEVEL["durable"]
 """From this level up, what is built on the client may use its neighbours."""
 
 MAX_LINES = 700
+
+COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}
 
 
 def test_imports_point_down() -> None:
@@ -64,3 +69,27 @@ def test_no_module_is_too_long_to_be_read_in_one_sitting() -> None:
 def test_the_drawing_in_the_documentation_is_that_of_the_imports() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert page == with_drawing(page), "run: python -m tests.architecture"
+
+
+def test_no_comprehension_hides_a_global_name_that_its_function_uses() -> None:
+    """Python 3.12.1 takes such a name for the comprehension's in all of the function (PEP 709)."""
+    hidden = [
+        f"{path.relative_to(ROOT)}: {name} in {function.get_name()}"
+        for path in files()
+        for function in _scopes(symtable(path.read_text(encoding="utf-8"), path.name, "exec"))
+        for name in _hidden_names(function)
+    ]
+    assert hidden == []
+
+
+def _scopes(table: SymbolTable) -> Iterator[SymbolTable]:
+    yield table
+    for child in table.get_children():
+        yield from _scopes(child)
+
+
+def _hidden_names(scope: SymbolTable) -> list[str]:
+    inner = [child for child in scope.get_children() if child.get_name() in COMPREHENSIONS]
+    targets = {name.get_name() for each in inner for name in each.get_symbols() if name.is_local()}
+    used = [name for each in (scope, *inner) for name in each.get_symbols() if name.is_global()]
+    return sorted(targets.intersection(name.get_name() for name in used))

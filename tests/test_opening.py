@@ -283,7 +283,8 @@ print(status, memory.recall("alice", "Who sings?").memories[0].text)
 def test_a_child_and_its_child_left_by_sys_exit_end_with_their_status(folder: Path) -> None:
     """Else native libraries wait in their destructors for threads that only the parent has."""
     ran = subprocess.run(
-        [sys.executable, "-c", _EXITS, str(folder)],
+        # Since 3.12 Python warns of every fork with several threads.
+        [sys.executable, "-W", "ignore:This process", "-c", _EXITS, str(folder)],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     assert ran.stderr == ""

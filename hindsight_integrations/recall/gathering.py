@@ -228,7 +228,7 @@ def _gather_bank(
         search = replace(search, bank_candidates=whole_bank.memories)
     failures: list[Failure] = []
     entities = (*prefetched.query_entities, *prefetched.filter_entities.values())
-    query_entities = list({entity.id: entity for entity in entities}.values())
+    query_entities = list({named.id: named for named in entities}.values())
     if times.anchors and Arm.TEMPORAL in request.arms and question.embedded:
         with clock.timing("events"):
             search = search.asking(
@@ -247,7 +247,7 @@ def _gather_bank(
     with clock.timing("arms"):
         rankings = _run_arms(deps, search, request, query_entities, failures, clock)
     with clock.timing("pool"):
-        entity_ids = [entity.id for entity in query_entities]
+        entity_ids = [named.id for named in query_entities]
         rrf_k = deps.settings.rrf_k
         whole_bank = whole_bank or read_whole_bank(search, prefetched.find_all, deps.candidates)
         cache = deps.candidates

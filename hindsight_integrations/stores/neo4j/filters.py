@@ -313,7 +313,7 @@ def facets_of(memory: Memory) -> list[str]:
 
 def with_sources(facets: Iterable[str], sources: Sequence[Source]) -> list[str]:
     """Return the facets of a memory with those of its sources replaced."""
-    kept = [facet for facet in facets if not facet.startswith(_STATED)]
+    kept = [held for held in facets if not held.startswith(_STATED)]
     kept += [facet("document", s.document_id) for s in sources if s.document_id is not None]
     kept += [facet("chunk", s.chunk_id) for s in sources if s.chunk_id is not None]
     return list(dict.fromkeys(kept))

@@ -304,7 +304,7 @@ def _remove_named(
     documents, chunks = changes.remove_documents, changes.remove_chunks
     # Read before anything is deleted: from then on Neo4j's full-text index misses some nodes.
     facets = [facet("document", id) for id in documents] + [facet("chunk", id) for id in chunks]
-    stated = tx.gather(_STATED, [index_query(tx, facets=[facet]) for facet in facets])
+    stated = tx.gather(_STATED, [index_query(tx, facets=[each]) for each in facets])
     unsourced = remove_sources(
         tx,
         {row[0]: row for row in stated if tx.id_of(row[0]) not in named}.values(),
