@@ -24,8 +24,8 @@ from urllib.parse import urlsplit
 from rich.console import Console
 
 from benchmarks.speed.corpus import Session, questions, sessions
-from benchmarks.speed.place import SERVERS
-from hindsight_integrations import Hindsight, Settings
+from benchmarks.speed.place import PATIENT, SERVERS
+from hindsight_integrations import Hindsight
 
 MILLISECONDS = (0, 1, 20, 100)
 """Round trip times measured."""
@@ -33,9 +33,6 @@ MILLISECONDS = (0, 1, 20, 100)
 MEMORIES = 1_000
 ASKED, REPEATED = 12, 4
 """Questions a latency, asked twice, of which the second time counts; and retains of each kind."""
-
-PATIENT = Settings(consolidate=False, recall_timeout=120, arm_timeout=60)
-"""Longer than a busy machine takes to plan what it is asked for the first time."""
 
 TOGETHER = 200
 """Questions asked at once by `arecall`."""

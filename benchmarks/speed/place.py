@@ -17,6 +17,9 @@ from hindsight_integrations.settings import Settings
 SERVERS = ("HINDSIGHT_GRAPH", "HINDSIGHT_VECTORS")
 """Variables of the environment with the URLs of both servers."""
 
+PATIENT = Settings(consolidate=False, recall_timeout=120, arm_timeout=60)
+"""Consolidates nothing, and waits longer than a busy machine takes for the first answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -25,8 +28,8 @@ class Place:
     folder: Path | None = None
 
     def open(self, **options: Any) -> Hindsight:
-        """The memory there; it reflects on nothing while it is measured."""
-        given = {"path": self.folder, "settings": Settings(consolidate=False), **options}
+        """The memory there, with the settings `PATIENT`."""
+        given = {"path": self.folder, "settings": PATIENT, **options}
         if self.folder is None:
             return Hindsight.from_env(**given)
         return Hindsight(**given)

@@ -29,13 +29,11 @@ from benchmarks.speed.retaining import BANK, fill
 from benchmarks.speed.timing import Latency, spent
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.evaluate.report import markdown_table
-from hindsight_integrations.settings import Settings
 
 SIZES = (1_000, 10_000)
 SECTION = "ratio"
 WARM_UP = 60
 """Questions, and turns retained, before timing starts: a server compiles frequent queries."""
-PATIENT = Settings(consolidate=False, recall_timeout=120, arm_timeout=60)
 
 T = TypeVar("T")
 
@@ -97,7 +95,7 @@ def measure(embedded: Place, served: Place, size: int, extent: Extent) -> Figure
     texts = [
         f"Visitor {n} left a note about the kiosk in Walford." for n in range(extent.sentences)
     ]
-    with embedded.open(settings=PATIENT) as one, served.open(settings=PATIENT) as other:
+    with embedded.open() as one, served.open() as other:
         recall, retain_session, retain_text = (
             (partial(call, one), partial(call, other))
             for call in (_recall, _retain_session, _retain_text)

@@ -31,16 +31,12 @@ from benchmarks.speed.recalling import ASKED_AT, WARM_UP
 from benchmarks.speed.timing import Latency, timed
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.evaluate.report import markdown_table
-from hindsight_integrations.settings import Settings
 
 SHAPES = ("1x100000", "100x1000")
 QUESTIONS, RETAINED = 100, 20
 SERVED_WRITERS = 2
 """Banks filled at once on servers, which write each transaction with one core. In one process two
 writers are slower than one."""
-
-PATIENT = Settings(consolidate=False, recall_timeout=120, arm_timeout=60)
-"""Longer than a busy machine takes to load the index of a big bank."""
 
 SECTION, SERVED_SECTION = "scale", "scale-served"
 
@@ -124,7 +120,7 @@ def use(place: Place, shape: Shape) -> Used:
     asked = questions(QUESTIONS)
     banks = [shape.bank(n) for n in random.Random(3).choices(range(shape.banks), k=QUESTIONS)]
     started = time.perf_counter()
-    with place.open(settings=PATIENT) as memory:
+    with place.open() as memory:
         opening = time.perf_counter() - started
         _recall(memory, shape.bank(0), asked[0])
         first_answer = time.perf_counter() - started
