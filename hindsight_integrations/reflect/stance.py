@@ -19,17 +19,18 @@ from hindsight_integrations.nlp.sentences import Sentence, parse
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.nlp.time import find_times
 from hindsight_integrations.reflect.other_languages import other_language_sign
+from hindsight_integrations.reflect.plain_wording import plain_wording
+from hindsight_integrations.reflect.stance_phrases import (
+    AGAINST,
+    BLAME,
+    PRAISE,
+    polarity,
+    sign_of_adverb,
+    sign_of_idiom,
+    sign_of_phrase,
+)
 
 _WORDS = word_sets("stance")
-_PRAISE, _BLAME = (
-    frozenset().union(*(_WORDS[name] for name in names))
-    for names in (
-        ("praise", "praise_nouns", "likes", "pleased", "succeeds", "well"),
-        ("blame", "blame_nouns", "dislikes", "displeased", "fails", "fails_again", "badly"),
-    )
-)
-_AGAINST = {1: _BLAME | _WORDS["against"], -1: _PRAISE | _WORDS["amends"]}
-
 _NO_STATEMENT = re.compile(
     r"[?\"“”«»„<>…🙄🙃]|(?:^|\s)['‘]|\.\.|\s/s\b|\bnot[.!]*$|^(?:yeah|oh|wow|sure)\b", re.IGNORECASE
 )
@@ -43,26 +44,34 @@ _TURNED = re.compile(
     re.IGNORECASE,
 )
 """Praise or blame that its form turns round: "I've never been so pleased"."""
-_WISHED = re.compile(r"\s+(?:one|you|i|we) could (?:ever )?(?:wish|ask|hope) for\b", re.IGNORECASE)
-_EXCLAIMED = re.compile(
-    r"What (an? [\w ,-]+?) ((?:(?:[Tt]he|[Tt]his|[Tt]hat|[Oo]ur|[Mm]y) |(?=[A-Z]))[\w' -]+?) "
-    r"(is|are|was|were)\s*[!.]*$"
-)
-_DESIRED = re.compile(
-    r"\bl(?:eft|eaves?) (?:a lot|much|a great deal) to be desired\b", re.IGNORECASE
-)
 _FIRST = frozenset({"i", "we"})
 _SAYS = word_sets("changes")["reporting"] | frozenset("say tell think believe hear".split())
 _BESTS = _WORDS["bests"] | frozenset({"good", "bad", "dumb"})
 _EVERYBODY = frozenset({"everybody", "everyone"})
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+_PLURAL = frozenset({"NNS", "NNPS"})
+_TURNS_OUT = ("turn", "out")
 _KEEPS = frozenset({"keep", "continue"})
 _STREETS = frozenset(table("kinds")["nouns"]["street"].split())
+_ABSOLUTE = frozenset("absolute complete proper real total true utter".split())
 _AGAIN = frozenset("again always constantly often regularly repeatedly".split())
 _WOULD = frozenset({"would", "'d", "can", "ca"})
 _DENIABLE = frozenset({"enjoy", "like", "recommend"})
+_BEARS = frozenset({"abide", "bear", "stand"})
 _LIKED_WITHOUT_SUBJECT = frozenset({"adore", "hate", "loathe", "love"})
-_TENSE = ("aux", "auxpass", "punct", "cc", "conj", "nsubj", "nsubjpass", "neg", "det", "amod")
+_TENSE = (
+    "aux",
+    "auxpass",
+    "punct",
+    "cc",
+    "conj",
+    "nsubj",
+    "nsubjpass",
+    "csubj",
+    "neg",
+    "det",
+    "amod",
+)
 
 
 class Stance(NamedTuple):
@@ -84,11 +93,13 @@ _NONE = _Read(0)
 
 def judgement(text: str, topic: str) -> Stance | None:
     """Return how a sentence judges the topic; None if it does not, or if it is uncertain."""
-    text = _plain_order(text)
+    text = plain_wording(text)
     if _NO_STATEMENT.search(text) or _TURNED.search(text):
         return None
     if _NO_TOPIC.issuperset(re.findall(r"\w+", topic.casefold())):
         return None
+    if phrased := sign_of_phrase(text, topic):
+        return Stance(phrased, parse(topic).words[-1].tag in _PLURAL)
     if (foreign := other_language_sign(text, topic)) is not None:
         return Stance(foreign, plural=False)
     sentence = parse(text)
@@ -96,18 +107,11 @@ def judgement(text: str, topic: str) -> Stance | None:
         return None
     judged = _judged(sentence, topic)
     if judged is None and (cut := _first_clause(sentence)):
-        judged = _judged(parse(text[:cut].rstrip(" ,;:-–—")), topic)
+        judged = _judged(parse(plain_wording(text[:cut].rstrip(" ,;:-–—"))), topic)
         rest = [word for word in sentence.words if word.start >= cut]
         if judged is not None and _speaks_against(judged.sign, rest):
             return None
     return judged
-
-
-def _plain_order(text: str) -> str:
-    """Normalise an exclamation to a statement: "What a lovely place X is!" to "X is ..."."""
-    text = _WISHED.sub("", text)
-    exclaimed = _EXCLAIMED.match(text)
-    return f"{exclaimed[2]} {exclaimed[3]} {exclaimed[1]}." if exclaimed else text
 
 
 def _first_clause(sentence: Sentence) -> int:
@@ -136,7 +140,7 @@ def _judged(sentence: Sentence, topic: str) -> Stance | None:
     for noun in _topics(sentence, frozenset(lexemes(topic))):
         read = _read(sentence, noun)
         if read.sign and not _opposed(sentence, noun, read):
-            return Stance(read.sign, sentence.words[noun].tag in ("NNS", "NNPS"))
+            return Stance(read.sign, sentence.words[noun].tag in _PLURAL)
     return None
 
 
@@ -150,12 +154,26 @@ def _is_doubtful(sentence: Sentence) -> bool:
             words = (*words[:index], *words[index + 1 :])
             break
     if not words or not (_WORDS["unsure"] | _WORDS["others"]).isdisjoint(
-        {*spoken, *(word.lemma for word in words)}
+        {*spoken, *(word.lemma for word in words if word.tag != "NNS")}  # "did wonders"
     ):
         return True
-    compares = any(word.tag in ("JJR", "RBR") for word in words) or spoken.count("as") > 1
+    compares = spoken.count("as") > 1 or any(
+        word.tag in ("JJR", "RBR") and not _is_of_next_clause(sentence, index)
+        for index, word in enumerate(sentence.words)
+    )
+    denies = (
+        [word.dep for word in words[:2]] == ["aux", "neg"] and words[2:3] and words[2].tag == "VB"
+    )
     asks = words[0].tag in ("WP", "WDT", "WRB", "MD") or words[0].lemma in ("be", "do", "have")
-    return compares or asks or ("used", "to") in pairwise(spoken)
+    return compares or (asks and not denies) or ("used", "to") in pairwise(spoken)
+
+
+def _is_of_next_clause(sentence: Sentence, index: int) -> bool:
+    """Return True in a clause that is joined to the first, with a subject of its own."""
+    return any(
+        sentence.words[i].dep == "conj" and sentence.children(i, "nsubj", "nsubjpass")
+        for i in sentence.upward(index)
+    )
 
 
 def _topics(sentence: Sentence, wanted: frozenset[str]) -> Iterator[int]:
@@ -206,8 +224,14 @@ def _read(sentence: Sentence, noun: int) -> _Read:
         for i in sentence.children(noun)
     ):
         return _NONE
+    if word.dep == "appos" and head == noun - 1:  # "our midwife Consolata"
+        word, head = sentence.words[head], sentence.words[head].head
+    if _is_use(sentence, noun):  # "configuring Webpack"
+        word, head = sentence.words[head], sentence.words[head].head
+        judged = _is_own(sentence, head) and sentence.children(head, "attr")
+        return _of_subject(sentence, head) if judged else _NONE
     if word.dep in ("nsubj", "nsubjpass") and _is_own(sentence, head):
-        return _of_subject(sentence, head)
+        return _of_subjects_verbs(sentence, head)
     if word.dep == "dobj" and _is_own(sentence, head):
         return _of_object(sentence, head)
     if word.dep == "pobj" and sentence.words[head].lemma in _WORDS["about"]:
@@ -215,6 +239,13 @@ def _read(sentence: Sentence, noun: int) -> _Read:
     if word.dep == "appos" and sentence.words[head].head == head:
         return _of_superlative(sentence, head)
     return _NONE
+
+
+def _is_use(sentence: Sentence, thing: int) -> bool:
+    """Return True for the object of a subject that says how it is used: "wearing the boots"."""
+    verb = sentence.words[sentence.words[thing].head]
+    used = sentence.words[thing].dep == "dobj" and verb.lemma in _WORDS["using"]
+    return used and verb.tag == "VBG" and verb.dep in ("csubj", "nsubj")
 
 
 def _of_superlative(sentence: Sentence, noun: int) -> _Read:
@@ -264,11 +295,12 @@ def _by_speaker(sentence: Sentence, verb: int) -> bool:
     return all(sentence.words[i].lemma in _FIRST for i in subjects)
 
 
-def _plain(sentence: Sentence, index: int, *further: str) -> bool:
-    """Return True if only intensifiers and dates depend on a word."""
+def _plain(sentence: Sentence, index: int, *further: str, sign: int = 0) -> bool:
+    """Return True if only intensifiers and dates depend on a word, or adverbs of its own sign."""
     return all(
         (word.dep in (*_TENSE, *further) and word.tag != "MD")
         or (word.dep in ("advmod", "npadvmod", "prt") and _strengthens(sentence, child))
+        or (word.dep == "advmod" and sign and sign_of_adverb(word.lower) == sign)
         or (word.dep == "prep" and (_dates(sentence, child) or _is_for_speaker(sentence, child)))
         for child in sentence.children(index)
         for word in (sentence.words[child],)
@@ -312,16 +344,27 @@ def _dates(sentence: Sentence, preposition: int) -> bool:
     )
 
 
+def _of_subjects_verbs(sentence: Sentence, verb: int) -> _Read:
+    """Read the first predicate that judges: "fails every other day and drives us mad"."""
+    verbs = [verb]
+    for each in verbs:
+        verbs += [
+            i
+            for i in sentence.children(each, "conj")
+            if sentence.words[i].is_verb and not sentence.children(i, "nsubj", "nsubjpass", "aux")
+        ]
+    reads = (_of_subject(sentence, each) for each in verbs)
+    return next((read for read in reads if read.sign), _NONE)
+
+
 def _of_subject(sentence: Sentence, predicate: int) -> _Read:
     """Read a predicate: "the topic is great", "works well", "keeps crashing"."""
     word = sentence.words[predicate]
     if (foul := _is_foul(sentence, predicate)) is not None:
         return _Read(-1, frozenset({predicate, foul, *sentence.children(predicate, "prep")}))
-    if word.lemma == "leave" and _DESIRED.search(sentence.text):
-        return _Read(-1, frozenset({predicate}))
     if word.tag == "VBG" and word.text in _WORDS["blame"] | _WORDS["beside_blame"]:
         return _all_signed(sentence, predicate, [predicate])  # "is freezing and shabby"
-    if word.lemma in _WORDS["is"]:
+    if word.lemma in _WORDS["is"] or (word.lemma, _particle(sentence, predicate)) == _TURNS_OUT:
         return _of_complements(sentence, predicate)
     if word.text in _WORDS["made"] and (manner := _manner(sentence, predicate)):
         passive = sentence.children(predicate, "auxpass")
@@ -333,7 +376,7 @@ def _of_subject(sentence: Sentence, predicate: int) -> _Read:
 
 def _is_foul(sentence: Sentence, verb: int) -> int | None:
     """Return the noun of a comparison of taste or smell: "tastes like dishwater"."""
-    if sentence.words[verb].lemma not in ("taste", "smell", "look", "feel"):
+    if sentence.words[verb].lemma not in ("taste", "smell", "look", "feel", "reek", "stink"):
         return None
     if not _plain(sentence, verb, "prep") or sentence.children(verb, "neg"):
         return None
@@ -352,14 +395,15 @@ def _is_foul(sentence: Sentence, verb: int) -> int | None:
 def _manner(sentence: Sentence, made: int) -> int:
     """Return the sign of the only adverb of a participle, "beautifully furnished"; 0 for none."""
     adverbs = [sentence.words[i].text.casefold() for i in sentence.children(made, "advmod")]
-    signs = {_sign(word, "well", "badly") for word in adverbs}
+    signs = {polarity(word, "well", "badly") for word in adverbs}
     other = sentence.children(made, "neg", "prt")
     return signs.pop() if len(signs) == 1 and not other else 0
 
 
 def _of_complements(sentence: Sentence, verb: int) -> _Read:
     complements = sentence.children(verb, "acomp", "attr", "oprd")
-    if not 0 < len(complements) < 3 or not _plain(sentence, verb, "acomp", "attr", "oprd"):
+    turns = ("prt",) if sentence.words[verb].lemma == "turn" else ()
+    if not 0 < len(complements) < 3 or not _plain(sentence, verb, "acomp", "attr", "oprd", *turns):
         return _NONE
     return _all_signed(sentence, verb, complements)
 
@@ -403,16 +447,17 @@ def _sign_of_complement(sentence: Sentence, index: int, *, denied: bool) -> int:
         return _manner(sentence, index)
     if text == "worth":
         return _sign_of_worth(sentence, index) * (-1 if denied else 1)
-    if sentence.words[index].is_noun:
+    bare = polarity(text, "praise", "blame") and not sentence.children(index, "det", "poss")
+    if sentence.words[index].is_noun and not bare:  # a parser may take "turned out tasty" for one
         return 0 if denied else _sign_of_noun(sentence, index)
     if sentence.words[index].tag == "JJS" and not denied:
         return _sign_of_best(sentence, index)
-    sign = _sign(text, "praise", "blame")
+    sign = polarity(text, "praise", "blame")
     to_do = sentence.children(index, "xcomp")
     towards = ("prep",) if _is_towards(sentence, index) else ()
     if (
         not sign
-        or not _plain(sentence, index, "xcomp", "amod", *towards)
+        or not _plain(sentence, index, "xcomp", "amod", *towards, sign=sign)
         or (to_do and text in ("good", "great"))
     ):
         return 0
@@ -446,7 +491,7 @@ def _sign_of_best(sentence: Sentence, index: int) -> int:
     word = sentence.words[index]
     ever = any(each.lemma == "ever" for each in sentence.words[index:])
     ends = {word.lemma, word.text.casefold()}
-    return _sign("worst" if ends & {"bad", "worst"} else "best", "bests", "blame") if ever else 0
+    return polarity("worst" if ends & {"bad", "worst"} else "best", "bests", "blame") if ever else 0
 
 
 def _sign_of_opposite(sentence: Sentence, index: int) -> int:
@@ -454,15 +499,21 @@ def _sign_of_opposite(sentence: Sentence, index: int) -> int:
     words = [word.text.casefold() for word in sentence.words[index + 1 : index + 3]]
     if len(words) < 2 or words[0] != "but":
         return 0
-    return -_sign(words[1], "praise", "blame")
+    return -polarity(words[1], "praise", "blame")
 
 
 def _sign_of_noun(sentence: Sentence, index: int) -> int:
     """Return the sign of a predicate noun: "a joy", "a great tool"; 0 for "a tool for spies"."""
     word = sentence.words[index]
-    own = _sign(word.lemma, "praise_nouns", "blame_nouns")
+    own = polarity(word.lemma, "praise_nouns", "blame_nouns") or polarity(
+        word.lower, "praise_nouns", "blame_nouns"
+    )
+    if word.lemma in _WORDS["stars"]:
+        own = int(
+            any(sentence.words[i].lower in _ABSOLUTE for i in sentence.children(index, "amod"))
+        )
     further = ("relcl", "acl", "compound") if own else ("compound",)
-    wasted = word.lemma in ("waste", "heap", "pile", "load", "piece")
+    wasted = word.lemma in ("waste", "heap", "pile", "load", "piece", "masterpiece", "marvel")
     preps = sentence.children(index, "prep")
     inside = [i for prep in preps for i in sentence.children(prep, "pobj")]
     amods = sentence.children(index, "amod")
@@ -487,8 +538,8 @@ def _sign_of_noun(sentence: Sentence, index: int) -> int:
 
 def _sign_of_word(word: Word) -> int:
     """Return the sign of an adjective in any degree: "kind", "kindest"."""
-    sign = _sign(word.text.casefold(), "praise", "blame")
-    return sign or (_sign(word.lemma, "praise", "blame") if word.tag == "JJS" else 0)
+    sign = polarity(word.text.casefold(), "praise", "blame")
+    return sign or (polarity(word.lemma, "praise", "blame") if word.tag == "JJS" else 0)
 
 
 def _of_deed(sentence: Sentence, verb: int) -> _Read:
@@ -503,14 +554,17 @@ def _of_deed(sentence: Sentence, verb: int) -> _Read:
     used = frozenset({verb})
     if not denied and (sign := _of_service(sentence, verb)):
         return _Read(sign, used)
+    works = word.lemma in _WORDS["works"]
+    if not denied and (sign := sign_of_idiom(sentence.text[word.start :], works=works)):
+        return _Read(sign, frozenset(sentence.subtree(verb)))
     if word.lemma in _KEEPS and (doing := sentence.children(verb, "xcomp")) and not denied:
         failing = sentence.words[doing[0]].lemma in _WORDS["fails"] | _WORDS["fails_again"]
         return _Read(-1, frozenset(doing)) if failing and _plain(sentence, doing[0]) else _NONE
-    if word.lemma in _WORDS["works"] and not sentence.children(verb, "dobj"):
+    if works and not sentence.children(verb, "dobj"):
         return _of_working(sentence, verb, ends, denied=denied)
     if not harmed or not _plain(sentence, verb, "dobj"):
         return _NONE
-    sign = _sign(word.lemma, "succeeds", "fails")
+    sign = polarity(word.lemma, "succeeds", "fails")
     if word.lemma in _WORDS["fails_again"] and (never or _AGAIN.intersection(ends)):
         sign = -1
     if word.lemma == "let" and _particle(sentence, verb) == "down":
@@ -527,7 +581,7 @@ def _of_service(sentence: Sentence, verb: int) -> int:
         return 0
     thing = sentence.words[things[0]]
     if thing.lemma in _WORDS["benefit_objects"]:
-        return _sign(word.lemma, "benefits", "wastes")
+        return polarity(word.lemma, "benefits", "wastes")
     owners = [sentence.words[i].text.casefold() for i in sentence.children(things[0], "poss")]
     ours = thing.lemma in _FIRST or "my" in owners or "our" in owners
     deed = f"{word.lemma}_{_particle(sentence, verb)}".rstrip("_")
@@ -535,7 +589,7 @@ def _of_service(sentence: Sentence, verb: int) -> int:
 
 
 def _of_working(sentence: Sentence, verb: int, ends: Sequence[str], *, denied: bool) -> _Read:
-    manners = [_sign(end, "well", "badly") for end in ends if _sign(end, "well", "badly")]
+    manners = [polarity(end, "well", "badly") for end in ends if polarity(end, "well", "badly")]
     manner_only = all(
         (word.dep in (*_TENSE, "acomp") and word.tag != "MD")
         or word.text.casefold() in _WORDS["well"] | _WORDS["badly"]
@@ -565,14 +619,14 @@ def _of_object(sentence: Sentence, verb: int) -> _Read:
     subject = (_by_speaker(sentence, verb) or (everybody and everybody <= _EVERYBODY)) or (
         not sentence.children(verb, "nsubj")
         and word.head == verb
-        and (word.lemma in _LIKED_WITHOUT_SUBJECT or word.tag == "VBD")
+        and (word.lemma in _LIKED_WITHOUT_SUBJECT | _BEARS or word.tag == "VBD")
     )
     if not subject or (not _plain(sentence, verb, "dobj", "aux") and not modals):
         return _NONE
     used = frozenset({verb})
-    if word.lemma in ("stand", "bear", "abide") and modals & {"can", "ca"} and denied:
+    if word.lemma in _BEARS and modals & {"can", "ca"} and denied:
         return _Read(-1, used)
-    sign = _sign(word.lemma, "likes", "dislikes")
+    sign = polarity(word.lemma, "likes", "dislikes")
     allowed = _WOULD if word.lemma == "recommend" else frozenset[str]()
     enough = any(each.lemma == "enough" for each in sentence.words)
     deniable = sign > 0 and word.lemma in _DENIABLE and not modals & {"can", "ca"}
@@ -594,7 +648,7 @@ def _of_mood(sentence: Sentence, preposition: int) -> _Read:
     if modal or not _by_speaker(sentence, verb) or not _is_own(sentence, verb):
         return _NONE
     about = sentence.words[preposition].lemma
-    sign = 1 if word.lemma == "fan" and about == "of" else _sign(text, "pleased", "displeased")
+    sign = 1 if word.lemma == "fan" and about == "of" else polarity(text, "pleased", "displeased")
     if text in ("sick", "tired") and about != "of":
         return _NONE
     if text == "fed" and _particle(sentence, mood) != "up":
@@ -604,17 +658,16 @@ def _of_mood(sentence: Sentence, preposition: int) -> _Read:
     return _Read(sign, frozenset({mood}))
 
 
-def _sign(word: str, praise: str, blame: str) -> int:
-    return (word in _WORDS[praise]) - (word in _WORDS[blame])
-
-
 def _opposed(sentence: Sentence, noun: int, read: _Read) -> bool:
     """Return True if another word contradicts the judgement: it is mixed, or ironic."""
     phrase = set(sentence.subtree(noun))
     further = (
         w
         for i, w in enumerate(sentence.words)
-        if i not in read.words and i not in phrase and not _is_refused(sentence, i)
+        if i not in read.words
+        and i not in phrase
+        and not _is_refused(sentence, i)
+        and not _is_denied(sentence, i)
     )
     return _speaks_against(read.sign, further)
 
@@ -627,14 +680,21 @@ def _is_refused(sentence: Sentence, index: int) -> bool:
     return word.lemma in _WORDS["amends"] and (denied or above)
 
 
+def _is_denied(sentence: Sentence, index: int) -> bool:
+    """Return True for a quality that is denied: "never gets boring"."""
+    word = sentence.words[index]
+    completes = word.dep in ("acomp", "attr", "oprd") and bool(sentence.children(word.head, "neg"))
+    return completes or bool(sentence.children(index, "neg"))
+
+
 def speaks_against(sign: int, text: str, topic: str) -> bool:
     """Return True if a sentence on the topic has a word against praise (1) or blame (-1) of it."""
     sentence = parse(text)
     words = {word.lower for word in sentence.words}
-    opposed = not words.isdisjoint(_BLAME if sign > 0 else _PRAISE)
+    opposed = not words.isdisjoint(BLAME if sign > 0 else PRAISE)
     return opposed and any(True for _ in _topics(sentence, frozenset(lexemes(topic))))
 
 
 def _speaks_against(sign: int, words: Iterable[Word]) -> bool:
-    against = _AGAINST[sign]
+    against = AGAINST[sign]
     return any(word.lemma in against or word.text.casefold() in against for word in words)
