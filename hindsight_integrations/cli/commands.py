@@ -31,14 +31,12 @@ from hindsight_integrations.cli import (
 )
 from hindsight_integrations.cli import models as model_commands
 from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, on_screen
-from hindsight_integrations.cli.screen import INTERRUPTED, Output, Screen, interruptible
+from hindsight_integrations.cli.screen import FAILED, INTERRUPTED, Output, Screen, interruptible
 from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.settings import variable
 
 if TYPE_CHECKING:
     from hindsight_integrations.export_import import BackupResult
-
-FAILED = 1
 
 
 class _Commands(TyperGroup):
