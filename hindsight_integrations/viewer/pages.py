@@ -236,9 +236,7 @@ def environment() -> jinja2.Environment:
         verbatim=verbatim,
         as_image=as_image,
         percent=lambda share: f"{100 * min(max(share, 0.0), 1.0):.0f}%",
-        counted=lambda number, noun: display.counted(number, noun).replace(
-            str(number), f"{number:,}"
-        ),
+        counted=lambda number, noun: f"{number:,} {display.inflected(noun, number)}",
     )
     return made
 
