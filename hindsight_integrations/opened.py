@@ -238,7 +238,7 @@ class OpenedMemory(ContextManaged):
     @property
     def extractor(self) -> Extractor:
         """The extractor in use."""
-        return self._runtime.retaining.extractor
+        return self._runtime.extractor
 
     @property
     def reranker(self) -> Reranker | None:

@@ -529,7 +529,7 @@ class Runtime:
             if llm is not UNCHANGED:
                 model = None if llm is None else as_model(llm)
             given = self._extractor_given if extractor is UNCHANGED else extractor
-            chosen = self.retaining.extractor
+            chosen = self.extractor
             if extractor is not UNCHANGED or (llm is not UNCHANGED and given is None):
                 chosen = extractor_for(given, model, self.settings, self.tokenizer)
             recalling = self.recalling
