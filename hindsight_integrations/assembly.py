@@ -6,8 +6,9 @@ import logging
 import os
 import threading
 from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from typing import Any
 
-from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.nlp.encoders import encoder_for
 from hindsight_integrations.nlp.llm import as_model
@@ -21,49 +22,74 @@ from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import EmbedderIdentity, GraphStore, VectorIndex
 from hindsight_integrations.stores.importing import is_unfinished
 from hindsight_integrations.stores.index_lease import IndexLease
-from hindsight_integrations.stores.servers import embedded_in, open_stores
+from hindsight_integrations.stores.servers import IN_MEMORY, embedded_in, open_stores
 
 log = logging.getLogger("hindsight_integrations")
 
 
-def assemble(
-    *,
-    path: str | os.PathLike[str] | None,
-    graph: GraphStore | str | None,
-    vectors: VectorIndex | str | None,
-    embedder: object | None,
-    reranker: object | None,
-    extractor: object | None,
-    llm: object | None,
-    settings: Settings,
-    before_retain: object | None,
-) -> tuple[str, Runtime]:
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of `Hindsight`, which documents them."""
+
+    path: str | os.PathLike[str] | None
+    graph: GraphStore | str | None
+    vectors: VectorIndex | str | None
+    embedder: object | None
+    reranker: object | None
+    extractor: object | None
+    llm: object | None
+    settings: Settings
+    before_retain: object | None = None
+
+    @property
+    def is_embedded(self) -> bool:
+        """Return True for a folder with all of its parts."""
+        return embedded_in(self.path) and self.graph is None and self.vectors is None
+
+    @property
+    def outlives_fork(self) -> bool:
+        """Return True if all of it can be opened once more beside those who have it open."""
+        graph = isinstance(self.graph, str) or (self.graph is None and embedded_in(self.path))
+        return graph and isinstance(self.vectors, str)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the arguments by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def check_picklable(self) -> None:
+        """Raise `InvalidInputError` for a memory that exists in this process alone."""
+        if self.path == IN_MEMORY and not self.outlives_fork:
+            raise InvalidInputError(
+                "an in-memory client cannot be pickled or copied, because the copy would be "
+                "another memory; give it a folder, as in Hindsight('./memories')"
+            )
+
+
+def assemble(given: Arguments) -> tuple[str, Runtime]:
     """Build the runtime; return a description of where the memory is, and the runtime.
 
     Raises:
         InvalidInputError: the parts given do not make a memory.
         StoreError: a store cannot be opened.
     """
-    if path is None and (graph is None or vectors is None):
+    if given.path is None and (given.graph is None or given.vectors is None):
         raise InvalidInputError(
             "nowhere to store memories; give a folder, as in Hindsight('./memories'), or call "
             "Hindsight.in_memory()"
         )
-    if not isinstance(settings, Settings):
-        raise InvalidInputError(
-            f"settings is {validation.shown(settings)}; give a Settings, as in "
-            "Settings(max_tokens=2048)"
-        )
-    is_embedded = graph is None and vectors is None
-    encoder = encoder_for(embedder, settings.models_path)
+    settings = given.settings
+    is_embedded = given.graph is None and given.vectors is None
+    encoder = encoder_for(given.embedder, settings.models_path)
     tokenizer = as_tokenizer("cl100k_base")
-    model = None if llm is None else as_model(llm)
+    model = None if given.llm is None else as_model(given.llm)
     # A part that cannot be used is refused before any store is opened.
-    extractor_for(extractor, model, settings, tokenizer)
-    reranker_given(reranker)
-    as_guards(before_retain)
+    extractor_for(given.extractor, model, settings, tokenizer)
+    reranker_given(given.reranker)
+    as_guards(given.before_retain)
     with ExitStack() as opened:
-        where, store, index = open_stores(path, graph, vectors, opened, durable=settings.durable)
+        where, store, index = open_stores(
+            given.path, given.graph, given.vectors, opened, durable=settings.durable
+        )
         index_lease = IndexLease(store, index, exclusive=is_embedded)
         opened.callback(index_lease.release)
         replaced = index_lease.renew()
@@ -72,19 +98,19 @@ def assemble(
             index=index,
             index_lease=index_lease,
             encoder=encoder,
-            extractor=extractor,
+            extractor=given.extractor,
             tokenizer=tokenizer,
             settings=settings,
-            reranker=reranker,
+            reranker=given.reranker,
             model=model,
-            before_retain=before_retain,
+            before_retain=given.before_retain,
             release=opened.pop_all().close,
             computing=threading.Semaphore(COMPUTE_SLOTS if is_embedded else SERVED_SLOTS),
         )
     try:
-        if is_embedded and embedded_in(path):
+        if given.is_embedded:
             _remove_unfinished_imports(runtime)
-        runtime.bring_in_step(shared=isinstance(vectors, str), replaced=replaced)
+        runtime.bring_in_step(shared=isinstance(given.vectors, str), replaced=replaced)
         runtime.purge_deleted()  # left by a deletion that was interrupted
         runtime.reflect_on_leftovers()
     except BaseException:

@@ -49,10 +49,15 @@ def moment(time: object) -> str:
     return day_text(time) if at_midnight else f"{day_text(time)}, {time:%H:%M}"
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: "1 chunk", "3 chunks"; "1 memory", "3 memories"."""
+def inflected(noun: str, number: int) -> str:
+    """Return a noun as it stands after a number: "chunk", "chunks"; "memory", "memories"."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number} {noun if number == 1 else plural}"
+    return noun if number == 1 else plural
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 chunk", "3000 memories"."""
+    return f"{number} {inflected(noun, number)}"
 
 
 def table(rows: Iterable[Mapping[str, object]], caption: str = "", most: int = ROWS) -> str:

@@ -16,6 +16,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from hindsight_integrations.display import counted
 from hindsight_integrations.models import Arm
 from hindsight_integrations.rendering import Visible
 from hindsight_integrations.scores import ArmScore, RankedMemory, RankedResult, Signal, Window
@@ -202,7 +203,7 @@ def _sections(result: RankedResult, detailed: int) -> Iterator[RenderableType]:
 def _failures(result: RankedResult) -> RenderableType:
     lines = [Text(str(failure)) for failure in result.failures]
     advice = Text("The answer below was made without them.", style="dim")
-    title = f"{len(lines)} part{'s' * (len(lines) > 1)} of this recall FAILED"
+    title = f"{counted(len(lines), 'part')} of this recall FAILED"
     return Panel(Group(*lines, advice), title=title, title_align="left", border_style="bold red")
 
 
@@ -227,9 +228,8 @@ def _question(result: RankedResult) -> RenderableType:
 def _size(result: RankedResult) -> str:
     if not result.memories:
         return f"nothing, of {result.considered} memories scored"
-    returned = len(result.memories)
     size = (
-        f"{returned} memor{'y' if returned == 1 else 'ies'} of {result.considered} scored, "
+        f"{counted(len(result.memories), 'memory')} of {result.considered} scored, "
         f"{result.tokens} of {result.max_tokens} tokens"
     )
     return f"{size}; the best was cut to fit" if result.truncated else size

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Self, TypedDict, Unpack
 
 from hindsight_integrations import validation
+from hindsight_integrations.assembly import Arguments
 from hindsight_integrations.asynchronous import ContextManaged, async_variant, in_thread
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.export_import import restore_folder
@@ -25,7 +26,7 @@ from hindsight_integrations.namespaces.opinions import Opinions
 from hindsight_integrations.namespaces.storage import Storage
 from hindsight_integrations.namespaces.tags import Tags
 from hindsight_integrations.nlp.embeddings import Embedder
-from hindsight_integrations.opening import Arguments, from_environment, open_runtime, release
+from hindsight_integrations.opening import from_environment, open_runtime, release
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.remote import is_url, remote_class
 from hindsight_integrations.retain.extraction import Extractor
@@ -237,7 +238,7 @@ class OpenedMemory(ContextManaged):
     @property
     def extractor(self) -> Extractor:
         """The extractor in use."""
-        return self._runtime.retaining.extractor
+        return self._runtime.extractor
 
     @property
     def reranker(self) -> Reranker | None:

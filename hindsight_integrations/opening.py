@@ -11,57 +11,17 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hindsight_integrations.assembly import assemble, embedder_identity
+from hindsight_integrations.assembly import Arguments, assemble, embedder_identity
 from hindsight_integrations.errors import ForkedError, HindsightError, InvalidInputError
 from hindsight_integrations.forks import unpickling
 from hindsight_integrations.namespaces.purging import purge_in_background
 from hindsight_integrations.runtime import UNCHANGED, Runtime
 from hindsight_integrations.settings import Settings, variable
-from hindsight_integrations.stores.base import GraphStore, VectorIndex
-from hindsight_integrations.stores.servers import IN_MEMORY, embedded_in
-
-
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """The arguments of `Hindsight`, which documents them."""
-
-    path: str | os.PathLike[str] | None
-    graph: GraphStore | str | None
-    vectors: VectorIndex | str | None
-    embedder: object | None
-    reranker: object | None
-    extractor: object | None
-    llm: object | None
-    settings: Settings
-    before_retain: object | None = None
-
-    @property
-    def is_embedded(self) -> bool:
-        """Return True for a folder with all of its parts."""
-        return embedded_in(self.path) and self.graph is None and self.vectors is None
-
-    @property
-    def outlives_fork(self) -> bool:
-        """Return True if all of it can be opened once more beside those who have it open."""
-        graph = isinstance(self.graph, str) or (self.graph is None and embedded_in(self.path))
-        return graph and isinstance(self.vectors, str)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the arguments by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def check_picklable(self) -> None:
-        """Raise `InvalidInputError` for a memory that exists in this process alone."""
-        if self.path == IN_MEMORY and not self.outlives_fork:
-            raise InvalidInputError(
-                "an in-memory client cannot be pickled or copied, because the copy would be "
-                "another memory; give it a folder, as in Hindsight('./memories')"
-            )
 
 
 def from_environment() -> dict[str, object]:
@@ -105,7 +65,7 @@ def open_runtime(holder: object, arguments: Arguments) -> tuple[str, Runtime]:
 
 def _open_now(holder: object, arguments: Arguments) -> tuple[str, Runtime]:
     if not arguments.is_embedded:
-        return _hold(holder, arguments, *assemble(**arguments.as_dict()))
+        return _hold(holder, arguments, *assemble(arguments))
     folder = _folder(arguments)
     with _guard:
         shared = _folders.get(folder)
@@ -114,7 +74,7 @@ def _open_now(holder: object, arguments: Arguments) -> tuple[str, Runtime]:
             _opened_with[shared] = (where, _adapt(shared, before, arguments))
             _holders[shared].add(holder)
             return where, shared
-        where, runtime = _hold(holder, arguments, *assemble(**arguments.as_dict()))
+        where, runtime = _hold(holder, arguments, *assemble(arguments))
         _folders[_folder(arguments)] = runtime
         return where, runtime
 
@@ -251,7 +211,7 @@ def _revive(pending: _PendingRuntime) -> None:
                 'vectors="http://localhost:8000" in each process'
             )
         _abandoned.append(pending.__dict__)
-        _, fresh = assemble(**arguments.as_dict())
+        _, fresh = assemble(arguments)
         pending.__dict__ = fresh.__dict__
         pending.__class__ = Runtime  # type: ignore[assignment]
         if arguments.is_embedded:

@@ -643,11 +643,11 @@ class Reflection(JsonForm):
         return self.text
 
     def __repr__(self) -> str:
-        start = self.text if len(self.text) <= 60 else f"{self.text[:59]}…"
         foreign = f", foreign={list(self.foreign)}" if self.foreign else ""
         forced = f", forced by {self.forced}" if self.forced else ""
+        sources = display.counted(len(self.sources), "source")
         return (
-            f"Reflection({start!r}, {display.counted(len(self.sources), 'source')}, "
+            f"Reflection({display.short(self.text)}, {sources}, "
             f"{self._made_by}{forced}{foreign}{_failed(self.failures)})"
         )
 

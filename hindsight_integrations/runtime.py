@@ -27,10 +27,8 @@ from hindsight_integrations.nlp.minilm import bundled
 from hindsight_integrations.nlp.text_encoder import StandInEmbedder, TextEncoder
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.recall.base import Reranker
-from hindsight_integrations.recall.dependencies import (
-    RecallDependencies,
-)
-from hindsight_integrations.recall.parameters import parameters_for
+from hindsight_integrations.recall.dependencies import RecallDependencies
+from hindsight_integrations.recall.relevance import CALIBRATIONS
 from hindsight_integrations.recall.rerankers import LateInteraction, reranker_given
 from hindsight_integrations.reflect.confident import only_confident
 from hindsight_integrations.reflect.consolidation import Consolidation, rounds
@@ -135,11 +133,10 @@ class Runtime:
         """Error of the last attempt to flush the outbox; None if the vector index is up to date."""
         self.probes: dict[str, Callable[[], tuple[bool, str]]] = {}
         """Health checks of additional parts, by name: each returns (healthy, description)."""
-        parameters = parameters_for(encoder.embedder.id)
         self.recalling = RecallDependencies(
             graph, index, encoder, tokenizer, self._executor, settings, reranker_given(reranker),
-            reranking=reranker is not None, weights=parameters.weights,
-            calibration=parameters.calibration, turns=computing,
+            reranking=reranker is not None, calibration=CALIBRATIONS.get(encoder.embedder.id),
+            turns=computing,
         )  # fmt: skip
         self.retaining = RetainDependencies(
             graph, index, encoder, extractor_for(extractor, model, settings, tokenizer), tokenizer,
@@ -532,7 +529,7 @@ class Runtime:
             if llm is not UNCHANGED:
                 model = None if llm is None else as_model(llm)
             given = self._extractor_given if extractor is UNCHANGED else extractor
-            chosen = self.retaining.extractor
+            chosen = self.extractor
             if extractor is not UNCHANGED or (llm is not UNCHANGED and given is None):
                 chosen = extractor_for(given, model, self.settings, self.tokenizer)
             recalling = self.recalling

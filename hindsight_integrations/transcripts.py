@@ -286,15 +286,11 @@ def _chatgpt_text(message: Mapping[str, Any]) -> str:
 def _claude(data: Any, user: str) -> Read:
     for one in data:
         said = (
-            _Said(each["uuid"], each["sender"], _claude_text(each), each.get("created_at"))
+            _Said(each["uuid"], each["sender"], _text_of(each), each.get("created_at"))
             for each in one["chat_messages"]
         )
         begun = one.get("created_at")
         yield _transcript("claude", one["uuid"], one.get("name"), said, begun, user)
-
-
-def _claude_text(message: Mapping[str, Any]) -> str:
-    return message_text(message.get("content")) or message.get("text") or ""
 
 
 def _claude_code(data: Any, user: str) -> Read:
@@ -401,7 +397,7 @@ def _letta_text(message: Mapping[str, Any]) -> str:
         if function.get("name") == "send_message":
             arguments = validation.from_json(function["arguments"], "what send_message is given")
             return str(arguments["message"])
-    text = message_text(message.get("content")) or message.get("text") or ""
+    text = _text_of(message)
     try:
         event = json.loads(text)
     except (ValueError, RecursionError):
@@ -510,6 +506,10 @@ class _Said:
     role: str | None
     text: str
     time: float | str | None
+
+
+def _text_of(message: Mapping[str, Any]) -> str:
+    return message_text(message.get("content")) or message.get("text") or ""
 
 
 def _transcript(

@@ -62,7 +62,6 @@ LEFT_OUT = {
     # Modules, by file name
     "prefetch.py": "orchestration: makes the first reads of a bank together",
     "dependencies.py": "what a recall works with, and its clock",
-    "parameters.py": "a table",
     "pipeline.py": "orchestration: starts the arms, reads, ranks, packs",
     "request.py": "checks of arguments",
     # Constants, functions and classes, by name

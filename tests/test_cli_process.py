@@ -8,14 +8,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hindsight_integrations.cli.screen import Screen
 from tests.test_cli import runs_on
+from tests.waiting import until
 
 COMMAND = [sys.executable, "-c", "from hindsight_integrations.cli import main; main()"]
 HEAVY = ("chromadb", "numpy", "onnxruntime", "spacy", "hindsight_integrations.client")
@@ -100,7 +100,7 @@ def test_ctrl_c_ends_cleanly_and_leaves_a_sound_store(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        wait_for(lambda: any(path.stat().st_size > 500_000 for path in sqlite_files(store)))
+        until(lambda: any(path.stat().st_size > 500_000 for path in sqlite_files(store)))
         os.kill(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -114,10 +114,3 @@ def test_ctrl_c_ends_cleanly_and_leaves_a_sound_store(tmp_path: Path) -> None:
 
 def sqlite_files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.glob("*.sqlite*") if path.is_file())
-
-
-def wait_for(happened: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.05)

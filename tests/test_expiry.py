@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,6 +23,7 @@ from hindsight_integrations.stores.base import EVERYTHING
 
 from .embedders import Letters
 from .engines import empty_neo4j, engine, neo4j_address
+from .waiting import until
 
 __all__ = ["empty_neo4j", "engine", "neo4j_address"]
 
@@ -121,10 +121,7 @@ def test_an_open_memory_deletes_what_expires_while_it_waits(tmp_path: Path) -> N
     with Hindsight(tmp_path / "m", settings=settings) as memory:
         memory.banks.create("b", expiry=Expiry(timedelta(milliseconds=1)))
         memory.retain("b", "Ann rowed to Bergen.")
-        until = time.monotonic() + 20
-        while memory.banks.stats("b").memories:
-            assert time.monotonic() < until, "the expired memory was never deleted"
-            time.sleep(0.02)
+        until(lambda: not memory.banks.stats("b").memories, 20)
 
 
 def test_a_reopened_memory_deletes_what_expired_meanwhile(tmp_path: Path) -> None:
@@ -133,10 +130,7 @@ def test_a_reopened_memory_deletes_what_expired_meanwhile(tmp_path: Path) -> Non
         memory.retain("b", "Ann rowed to Bergen.", expires_at=utc_now() - DAY)
         assert memory.banks.stats("b").memories == 1
     with Hindsight(tmp_path / "m", settings=hourly) as memory:
-        until = time.monotonic() + 20
-        while memory.banks.stats("b").memories:
-            assert time.monotonic() < until, "the expired memory was never deleted"
-            time.sleep(0.02)
+        until(lambda: not memory.banks.stats("b").memories, 20)
 
 
 def test_a_memory_of_another_embedder_is_forgotten_and_expires(tmp_path: Path) -> None:
@@ -156,10 +150,8 @@ def test_a_memory_of_another_embedder_is_forgotten_and_expires(tmp_path: Path) -
         assert derived
         assert memory.forget("b", document_id="first", dry_run=True).rewritten
     with Hindsight(tmp_path / "m", settings=often, embedder=Letters()) as memory:
-        until = time.monotonic() + 20
-        while memory.graph_store.find_ids("b", replace(EVERYTHING, text="rowed"), 9):
-            assert time.monotonic() < until, "the expired memory was never deleted"
-            time.sleep(0.02)
+        rowed = replace(EVERYTHING, text="rowed")
+        until(lambda: not memory.graph_store.find_ids("b", rowed, 9), 20)
         (asked,) = memory.graph_store.find_ids("b", replace(EVERYTHING, text="quokka"), 9) or ()
         assert asked in memory.forget("b", asked, dry_run=True)
         assert asked in memory.forget("b", asked)

@@ -33,8 +33,8 @@ from hindsight_integrations.stores.importing import UNFINISHED
 
 from .engines import GRAPHS, on_graph
 from .observations.statements import START
+from .scripted import Script
 from .sessions.learning import TRAINS, as_json
-from .sessions.scripted import Script
 from .stores.neo4j_server import empty_neo4j, neo4j_address
 
 __all__ = ["empty_neo4j", "neo4j_address"]

@@ -19,8 +19,8 @@ from hindsight_integrations.stores import index_lease
 from .processes import starting
 from .stores.chroma_server import served
 from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
-from .test_outbox import until
 from .test_server_faults import Chroma
+from .waiting import until
 
 __all__ = ["empty_neo4j", "neo4j_address"]
 

@@ -21,6 +21,8 @@ from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.sqlite import SqliteGraph
 from hindsight_integrations.stores.testing.vector_index import unit_vectors
 
+from .waiting import until
+
 WAITING = 1200
 """More than two pages of the queue."""
 
@@ -91,13 +93,6 @@ def store(graph: SqliteGraph, memory: Hindsight, bank: str, count: int = WAITING
     )
     graph.apply(ChangeSet(bank, memories=records))
     return key
-
-
-def until(condition: object, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_a_retain_writes_the_vectors_of_its_own_bank_alone(

@@ -27,7 +27,8 @@ from hindsight_integrations.stores.sqlite import SqliteGraph
 from .processes import starting
 from .stores.chroma_server import free_port, serve
 from .stores.neo4j_server import Address, Server, empty_neo4j, neo4j_address, or_skip
-from .test_outbox import WAITING, store, until
+from .test_outbox import WAITING, store
+from .waiting import until
 
 __all__ = ["empty_neo4j", "neo4j_address"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +18,7 @@ from hindsight_integrations.stores import deadline
 
 from .stores.chroma_server import served
 from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
+from .waiting import until
 
 __all__ = ["empty_neo4j", "neo4j_address"]
 
@@ -32,13 +33,6 @@ def taking(most: float) -> Iterator[None]:
     started = time.monotonic()
     yield
     assert time.monotonic() - started < most
-
-
-def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def health(memory: Hindsight) -> dict[str, bool]:

@@ -16,9 +16,12 @@ from benchmarks.page import write_section
 from hindsight_integrations._version import __version__
 from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.evaluate.formats import FORMATS, OWN_FORMAT, load_dataset
-from hindsight_integrations.evaluate.report import REPORT_WIDTH, Evaluation, comparison
+from hindsight_integrations.evaluate.report import Evaluation, comparison
 from hindsight_integrations.evaluate.run import BUDGETS, Progress, evaluate, evaluate_baseline
 from hindsight_integrations.evaluate.systems import BASELINES
+
+WIDTH = 160
+"""Characters a line that hold every column of a table, where the output is no terminal."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given.rows.write_text(evaluations[0].to_json(), encoding="utf-8")
     console = Console()
     if not console.is_terminal:
-        console.width = max(console.width, REPORT_WIDTH)
+        console.width = max(console.width, WIDTH)
     console.print(*evaluations, sep="\n")
     return 0
 

@@ -31,14 +31,12 @@ from hindsight_integrations.cli import (
 )
 from hindsight_integrations.cli import models as model_commands
 from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, on_screen
-from hindsight_integrations.cli.screen import INTERRUPTED, Output, Screen, interruptible
+from hindsight_integrations.cli.screen import FAILED, INTERRUPTED, Output, Screen, interruptible
 from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.settings import variable
 
 if TYPE_CHECKING:
     from hindsight_integrations.export_import import BackupResult
-
-FAILED = 1
 
 
 class _Commands(TyperGroup):
@@ -68,25 +66,24 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except HindsightError as error:
-            said = _with_commands(self, " ".join(str(error).split()))
-            Screen(ctx.meta.get(JSON_KEY, False)).fail(error, said)
-            raise typer.Exit(FAILED) from error
-        except OSError as error:
-            if error.errno == errno.EPIPE:  # whoever reads the output has enough
-                raise
-            reason = error.strerror or str(error) or type(error).__name__
-            said = f"{error.filename}: {reason}" if error.filename else reason
-            Screen(ctx.meta.get(JSON_KEY, False)).fail(error, said)
-            raise typer.Exit(FAILED) from error
-        except typer.Abort as error:
-            screen = Screen(ctx.meta.get(JSON_KEY, False))
-            screen.fail(error, "not confirmed; nothing was changed")
-            raise typer.Exit(FAILED) from error
-        except KeyboardInterrupt as error:
-            screen = Screen(ctx.meta.get(JSON_KEY, False))
-            screen.fail(error, "interrupted; everything stored so far is intact")
-            raise typer.Exit(INTERRUPTED) from error
+        except (HindsightError, OSError, typer.Abort, KeyboardInterrupt) as error:
+            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+                raise  # whoever reads the output has enough
+            Screen(ctx.meta.get(JSON_KEY, False)).fail(error, _told(self, error))
+            code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
+            raise typer.Exit(code) from error
+
+
+def _told(root: Any, error: BaseException) -> str:
+    """Return the line that reports an error."""
+    if isinstance(error, HindsightError):
+        return _with_commands(root, " ".join(str(error).split()))
+    if isinstance(error, OSError):
+        reason = error.strerror or str(error) or type(error).__name__
+        return f"{error.filename}: {reason}" if error.filename else reason
+    if isinstance(error, typer.Abort):
+        return "not confirmed; nothing was changed"
+    return "interrupted; everything stored so far is intact"
 
 
 def _options_of(command: Any) -> list[str]:

@@ -10,8 +10,7 @@ from hindsight_integrations.cli import tables
 from hindsight_integrations.cli.filters import Filters, common_filters, filtered_by, search_options
 from hindsight_integrations.cli.job import Job, namespace, on_memory
 from hindsight_integrations.cli.namespaces import Cursor, Limit, Reason, Yes, confirm
-from hindsight_integrations.cli.screen import Output
-from hindsight_integrations.cli.verbs import FOUND_NOTHING
+from hindsight_integrations.cli.screen import FAILED, FOUND_NOTHING, Output
 from hindsight_integrations.models import ObservationKind
 
 observations = namespace("Conclusions drawn from several memories.")
@@ -69,7 +68,8 @@ def consolidate(job: Job) -> Output:
     warnings = [
         f"{failure}; its memories stay pending until the next run" for failure in result.failures
     ]
-    return Output(result, tables.consolidation(result), warnings, 1 if result.failures else 0)
+    code = FAILED if result.failures else 0
+    return Output(result, tables.consolidation(result), warnings, code)
 
 
 @observations.command("list")

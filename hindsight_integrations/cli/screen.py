@@ -24,8 +24,8 @@ from hindsight_integrations.rendering import Visible, as_json, visible
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
+FAILED, WRONG_USAGE, FOUND_NOTHING, INTERRUPTED = 1, 2, 3, 130
+"""Exit codes; the last is that after Ctrl-C."""
 
 
 class Output(NamedTuple):

@@ -11,10 +11,9 @@ import typer
 
 from hindsight_integrations.cli.config import defaults_of
 from hindsight_integrations.cli.job import Job, on_memory
-from hindsight_integrations.cli.screen import Output
+from hindsight_integrations.cli.screen import WRONG_USAGE, Output
 
 LEAVE = ("exit", "quit")
-WRONG_USAGE = 2
 NOT_HERE = ("shell", "mcp", "serve")
 """Commands that need a terminal or process of their own."""
 

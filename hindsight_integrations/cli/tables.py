@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hindsight_integrations.conclusions import Observation, Opinion
+from hindsight_integrations.display import inflected
 from hindsight_integrations.explain import said_by, window_text
 from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
@@ -52,9 +53,8 @@ MOST_DATES = 20
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number with its noun: 1 memory, 2 memories."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
+    """Return a number with its noun: 1 memory, 3,000 memories."""
+    return f"{number:,} {inflected(noun, number)}"
 
 
 def retained(result: RetainResult) -> RenderableType:

@@ -13,15 +13,12 @@ from rich.console import Group, RenderableType
 from hindsight_integrations.cli import inputs, tables
 from hindsight_integrations.cli.filters import Filters, common_filters, filtered_by, search_options
 from hindsight_integrations.cli.job import DEFAULT_BANK, Job, TimeOption, on_memory, time_option
-from hindsight_integrations.cli.screen import Output, jsonable
+from hindsight_integrations.cli.screen import FAILED, FOUND_NOTHING, Output, jsonable
 from hindsight_integrations.models import Arm, MemoryType, every_item
 from hindsight_integrations.results import RetainResult
 
 if TYPE_CHECKING:
     from hindsight_integrations.retain.file_dates import FileDate
-
-FOUND_NOTHING = 3
-"""Exit code of a recall without results."""
 
 TOP = 10
 ARMS = f"[{'|'.join(Arm)}]"
@@ -138,7 +135,7 @@ def retain(
     warnings = notices + [
         f"item {item.index + 1} was not stored: {item.error}" for item in result.failed
     ]
-    code = 1 if result.failed else 0
+    code = FAILED if result.failed else 0
     if dated and (file or folder):
         return _with_dates(result, _dates(items), warnings, code)
     return Output(result, tables.retained(result), warnings, code)
@@ -324,5 +321,5 @@ def import_chats(
     with job.screen.progress("Importing") as report:
         done = import_transcripts(memory, job.bank, file, format=format, user=user, progress=report)
     line = f"Read {tables.count(done.sessions, 'conversation')}, {tables.count(done.items, 'note')}"
-    code = 1 if done.result.failed else 0
+    code = FAILED if done.result.failed else 0
     return Output(done, Group(line, tables.retained(done.result)), code=code)

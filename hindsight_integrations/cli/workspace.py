@@ -15,13 +15,11 @@ from rich.text import Text
 
 from hindsight_integrations.cli.inputs import read_text
 from hindsight_integrations.cli.job import Job, on_memory, on_screen
-from hindsight_integrations.cli.screen import Output, Screen
+from hindsight_integrations.cli.screen import FAILED, FOUND_NOTHING, Output, Screen
 from hindsight_integrations.cli.tables import simple_table
 
 if TYPE_CHECKING:
     from hindsight_integrations.workspace import NoteRules, SearchHit, SyncEvent, Workspace
-
-FOUND_NOTHING = 3
 
 Root = Annotated[
     Path, typer.Option("--root", "-r", exists=True, file_okay=False, help="Folder of notes.")
@@ -100,7 +98,7 @@ def sync(
     changed = [event for event in result.events if event.action != "unchanged"]
     lines = [_line(event) for event in changed]
     unchanged = f"{len(result.events) - len(changed)} unchanged"
-    return Output(data, "\n".join([*lines, unchanged]), code=0 if result.ok else 1)
+    return Output(data, "\n".join([*lines, unchanged]), code=0 if result.ok else FAILED)
 
 
 @on_memory()
@@ -149,7 +147,8 @@ def health(
         with _workspace(job, root or Path(), config) as workspace:
             found = workspace.health()
     lines = [f"{'ok' if part.ok else 'NOT ok'}  {part.part}: {part.detail}" for part in found.parts]
-    return Output({"ok": found.ok, "parts": found.parts}, "\n".join(lines), code=0 if found else 1)
+    code = 0 if found else FAILED
+    return Output({"ok": found.ok, "parts": found.parts}, "\n".join(lines), code=code)
 
 
 @on_memory(create=True)
@@ -250,7 +249,7 @@ def migrate(
     ahead = f". To continue: --until {left[0]}" if left else ""
     drawing = Group(Markdown(written.markdown), Text(f"Report: {files[0]}, {files[1]}{ahead}"))
     failed = [_line(event) for event in events if event.action == "failed"]
-    return Output(data, drawing, failed, code=1 if failed else 0)
+    return Output(data, drawing, failed, code=FAILED if failed else 0)
 
 
 shadow = typer.Typer(

@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -32,15 +31,13 @@ from hindsight_integrations.errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
+from hindsight_integrations.json_form import adapter
 from hindsight_integrations.models import utc_now
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.private import PRIVATE, create_private
 from hindsight_integrations.retain.request import Submission
 from hindsight_integrations.stores.sqlite.connection import BUSY_SECONDS, store_error
 from hindsight_integrations.stores.times import micros
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 _APPLICATION_ID = 0x48524551
 """SQLite's `application_id` of a queue, "HREQ"; a file without it is another program's."""
@@ -94,7 +91,8 @@ class Operation:
             InvalidInputError: it cannot be read: the queue was altered, or is of a newer release.
         """
         try:
-            return _submissions().validate_json(self.written)
+            submission: Submission = adapter(Submission).validate_json(self.written)
+            return submission
         except ValueError as error:
             raise InvalidInputError(
                 f"the queued retain {self.id!r} cannot be read; upgrade hindsight-integrations, "
@@ -184,7 +182,7 @@ class ReplayQueue:
 
     def add(self, bank_id: str, submissions: Sequence[Submission]) -> tuple[Operation, ...]:
         """Append submissions to the queue, all or none; they are on the disk on return."""
-        now, to_json = utc_now().isoformat(), _submissions().dump_json
+        now, to_json = utc_now().isoformat(), adapter(Submission).dump_json
         rows = [
             (new_id("op-"), bank_id, submission.document_id, now, to_json(submission).decode())
             for submission in submissions
@@ -395,10 +393,3 @@ def _dead_letter(row: tuple[Any, ...]) -> DeadLetter:
     id, bank_id, document_id, queued_at, written, set_aside_at, reason = row
     times = datetime.fromisoformat(queued_at), datetime.fromisoformat(set_aside_at)
     return DeadLetter(id, bank_id, document_id, *times, reason, written)
-
-
-@cache
-def _submissions() -> TypeAdapter[Submission]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Submission)

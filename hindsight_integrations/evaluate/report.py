@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
 
-REPORT_WIDTH = 160
-"""Characters a line that hold every column of a table, where the output is no terminal."""
-
 OVERALL = "overall"
 """Name of the row of means over all scored questions."""
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast, get_args
 
 from hindsight_integrations import validation
@@ -321,15 +320,6 @@ def rendered(item: DataItem) -> str:
     return f"{date}{lead}{item.text}"
 
 
-def _plain_chroma(embedder: object | None) -> Baseline:
-    chosen = chosen_embedder(embedder)
-    return Baseline("plain Chroma", lambda texts: ChromaSearch(texts, chosen))
-
-
-def _plain_bm25(embedder: object | None) -> Baseline:
-    return Baseline("BM25", BM25Search)
-
-
 def chosen_embedder(embedder: object | None) -> Embedder:
     """Return the embedder given, the model of this name, or the one that Chroma itself has."""
     if embedder is None:
@@ -337,10 +327,8 @@ def chosen_embedder(embedder: object | None) -> Embedder:
     return named_encoder(embedder) if isinstance(embedder, str) else as_embedder(embedder)
 
 
-BASELINES: Mapping[str, Callable[[object | None], Baseline]] = MappingProxyType(
-    {"chroma": _plain_chroma, "bm25": _plain_bm25}
-)
-"""Baselines by name; each is given an embedder, which it may need."""
+BASELINES = ("chroma", "bm25")
+"""Names of the baselines."""
 
 
 def baseline(name: str, embedder: object | None = None) -> Baseline:
@@ -349,4 +337,7 @@ def baseline(name: str, embedder: object | None = None) -> Baseline:
         raise InvalidInputError(
             f"there is no baseline {name!r}; choose from {', '.join(BASELINES)}"
         )
-    return BASELINES[name](embedder)
+    if name == "bm25":
+        return Baseline("BM25", BM25Search)
+    chosen = chosen_embedder(embedder)
+    return Baseline("plain Chroma", lambda texts: ChromaSearch(texts, chosen))

@@ -50,11 +50,6 @@ def recent(memory: Hindsight, bank: str) -> str:
     return fence("\n".join(map(common.as_list_item, latest))) if latest else NOTHING_FOUND
 
 
-def entity(memory: Hindsight, bank: str, name: str) -> str:
-    """Return an entity as the tool `get_entity` does."""
-    return tools.get_entity(memory, bank, name=name)
-
-
 def _latest(memory: Hindsight, bank: str) -> list[Memory]:
     """Return the latest memories, read from spans that widen until they hold `RECENT` memories."""
     stats = memory.banks.stats(bank)

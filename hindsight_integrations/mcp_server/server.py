@@ -34,7 +34,14 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.integrations import common
 from hindsight_integrations.mcp_server import resources, texts
 from hindsight_integrations.mcp_server.arguments import TOKENS
-from hindsight_integrations.mcp_server.tools import TOOL_SETS, TOOLS, Effect, Tool, Tools
+from hindsight_integrations.mcp_server.tools import (
+    TOOL_SETS,
+    TOOLS,
+    Effect,
+    Tool,
+    Tools,
+    get_entity,
+)
 from hindsight_integrations.results import NOTHING_FOUND
 from hindsight_integrations.tool_arguments import ToolArguments
 
@@ -253,7 +260,7 @@ def _add_resources(server: MCPServer[Any], use: Use, bank_of: BankOf, bank: str 
 
     @_resource(server, "memory://{bank}/entity/{name}", "entity")
     def entity(bank: str, name: str, ctx: Request) -> str:
-        return read(ctx, bank, partial(resources.entity, name=name))
+        return read(ctx, bank, partial(get_entity, name=name))
 
     if bank is None:
         return

@@ -308,8 +308,15 @@ def _read_with_owner(language: Language, sentence: str, subject: str) -> tuple[W
         Word(1, subject[len(owner) : len(owner) + 2], len(owner), "'s", "POS", "case", 0),
         Word(2, thing, len(owner) + 3, thing, "NN", head.dep, verb),
     )
-    moved = (replace(w, index=w.index + 2, head=w.head + 2, start=w.start + shift) for w in rest)
-    return (*added, *moved)
+    return (*added, *_moved(rest, 2, shift))
+
+
+def _moved(words: Iterable[Word], by: int, shift: int) -> tuple[Word, ...]:
+    """Return words so many positions and characters further on."""
+    return tuple(
+        replace(word, index=word.index + by, head=word.head + by, start=word.start + shift)
+        for word in words
+    )
 
 
 def _read_as_mine(language: Language, sentence: str) -> tuple[Word, ...]:
@@ -317,7 +324,7 @@ def _read_as_mine(language: Language, sentence: str) -> tuple[Word, ...]:
     first, *words = _read(language, "I " + sentence)
     if not words or first.dep != "nsubj" or words[0].tag != "VBD":
         return ()
-    return tuple(replace(w, index=w.index - 1, head=w.head - 1, start=w.start - 2) for w in words)
+    return _moved(words, -1, -2)
 
 
 def _read_with_noun(language: Language, sentence: str, subject: str) -> tuple[Word, ...]:
@@ -330,8 +337,7 @@ def _read_with_noun(language: Language, sentence: str, subject: str) -> tuple[Wo
         Word(0, determiner, 0, determiner.lower(), tag, relation, 1),
         Word(1, noun, len(determiner) + 1, noun, "NN", head.dep, head.head + 1),
     )
-    moved = (replace(w, index=w.index + 1, head=w.head + 1, start=w.start + shift) for w in rest)
-    return (*added, *moved)
+    return (*added, *_moved(rest, 1, shift))
 
 
 def _noun_for_verb(words: tuple[Word, ...]) -> int | None:
@@ -364,11 +370,8 @@ def _read_with_phrase(
     )
     *before, noun = inside
     shift = start - len(_PRONOUN) - 1
-    moved = (
-        replace(w, index=w.index + at - 1, head=w.head + at - 1, start=w.start + shift)
-        for w in rest
-    )
-    return (*before, replace(noun, head=at, dep="nsubj", tag="NN"), *moved)
+    subject = replace(noun, head=at, dep="nsubj", tag="NN")
+    return (*before, subject, *_moved(rest, at - 1, shift))
 
 
 def _read_without(language: Language, sentence: str, start: int, end: int) -> tuple[Word, ...]:
@@ -442,4 +445,4 @@ def _read_as_pronoun(language: Language, sentence: str, name: str) -> tuple[Word
     subject = replace(first, text=name, lemma=name.lower(), tag="NNP")
     if rest and rest[0].tag == "NNS" and rest[0].dep == "ROOT":
         rest[0] = replace(rest[0], tag="VBZ")
-    return (subject, *(replace(word, start=word.start + shift) for word in rest))
+    return (subject, *_moved(rest, 0, shift))

@@ -139,11 +139,15 @@ class InteractivePicture(Picture):
 
 def still(picture: Picture) -> str:
     """Return an HTML image of a picture: no style or script of it reaches the page around it."""
-    encoded = b64encode(picture.svg().encode()).decode()
     return (
         f'<img alt="{escape(clean(picture.title))}" style="max-width: 100%; height: auto" '
-        f'src="data:image/svg+xml;base64,{encoded}">'
+        f'src="{as_image(picture)}">'
     )
+
+
+def as_image(picture: Picture) -> str:
+    """Return a still picture as the address of an image: no script or link of it is alive there."""
+    return f"data:image/svg+xml;base64,{b64encode(picture.svg().encode()).decode()}"
 
 
 @cache

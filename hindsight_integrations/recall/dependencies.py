@@ -22,7 +22,6 @@ from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.recall.cache import CandidateCache, VersionedCache
 from hindsight_integrations.recall.layout import LayoutCache
-from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Weights
 from hindsight_integrations.recall.relevance import Calibration
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
@@ -58,7 +57,6 @@ class RecallDependencies:
     settings: Settings
     reranker: Reranker | None = None
     reranking: bool = True
-    weights: Weights = DEFAULT_WEIGHTS
     calibration: Calibration | None = None
     candidates: CandidateCache = field(default_factory=CandidateCache)
     layouts: LayoutCache = field(default_factory=LayoutCache)

@@ -7,10 +7,13 @@ The similarity of the best memory to the question says if the bank knows the ans
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
+from hindsight_integrations.nlp.model_registry import MEMORY_MINILM, MINILM
 from hindsight_integrations.recall.scaling import Scores
 
 TEMPERATURE = 1.5
@@ -97,6 +100,11 @@ banks of about 100 memories, of kinds that no weight was fitted on, one is below
 bank of all 1,365 memories, 2.8 % are below 0.38. In development sets of 500 to 2,000 memories no
 question is below.
 """
+
+CALIBRATIONS: Mapping[str, Calibration] = MappingProxyType(
+    {MEMORY_MINILM.id: BUNDLED, MINILM.id: PUBLISHED}
+)
+"""By the id of the embedder; with another one, relevance goes by the rank alone."""
 
 IN_ANY_LANGUAGE = 100
 """Bank size above which the minimum similarity stops growing for questions in other languages than

@@ -22,7 +22,7 @@ from hindsight_integrations.namespaces.storage import Opened
 from hindsight_integrations.nlp.embeddings import Vectors
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.remote.connection import Connection, Request
-from hindsight_integrations.remote.plans import Call, Client, Plan, plan_of
+from hindsight_integrations.remote.plans import Call, Client, Plan, one_call, plan_of
 from hindsight_integrations.remote.wire import EXPORT, NAMESPACES, Verb, plain, verbs
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import Vector
@@ -50,7 +50,7 @@ class Caller:
         return self.__dict__[name]
 
     def _reached(self) -> tuple[RemoteEmbedder, Client]:
-        opened: Opened = self.run(_opened())
+        opened: Opened = self.run(one_call("storage.opened"))
         embedder = RemoteEmbedder(self, opened.embedder.id, opened.embedder.dimension)
         return embedder, Client(opened.settings)
 
@@ -106,11 +106,6 @@ class Caller:
             ) from error
 
 
-def _opened() -> Plan:
-    opened = yield Call("storage.opened")
-    return opened
-
-
 class RemoteEmbedder:
     """The embedder of a service's memory."""
 
@@ -129,11 +124,8 @@ class RemoteEmbedder:
         return np.asarray(self._embed([text], queries=True)[0], np.float32)
 
     def _embed(self, texts: list[str], *, queries: bool) -> list[list[float]]:
-        def plan() -> Plan:
-            rows = yield Call("storage.embed", {"texts": texts, "queries": queries})
-            return rows
-
-        rows: list[list[float]] = self._caller.run(plan())
+        call = one_call("storage.embed", {"texts": texts, "queries": queries})
+        rows: list[list[float]] = self._caller.run(call)
         return rows
 
     def __repr__(self) -> str:

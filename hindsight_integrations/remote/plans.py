@@ -88,13 +88,21 @@ def plan_of(client: Client, verb: str, given: dict[str, Any]) -> Plan:
     return _simple(verb, given)
 
 
-def _simple(verb: str, given: dict[str, Any]) -> Plan:
-    progress = validation.progress(given.pop("progress", None))
-    if given.get("llm") is not None:
+def one_call(verb: str, arguments: Mapping[str, object] | None = None) -> Plan:
+    """Return the plan that makes a single call and returns its result."""
+    return (yield Call(verb, arguments or {}))
+
+
+def _check_model(llm: object) -> None:
+    if llm is not None:
         raise InvalidInputError(
             "llm= cannot be sent to a service; pass the model to the memory that the service opens"
         )
-    given.pop("llm", None)
+
+
+def _simple(verb: str, given: dict[str, Any]) -> Plan:
+    progress = validation.progress(given.pop("progress", None))
+    _check_model(given.pop("llm", None))
     if "metadata" in given and given["metadata"] is not None:
         given["metadata"] = validation.metadata(given["metadata"])
     result = yield Call(verb, given)
@@ -184,8 +192,7 @@ def _retain_messages(
 ) -> Plan:
     given = {"bank_id": bank_id, "messages": as_messages(messages), **options}
     validation.metadata(options.get("metadata"))
-    result = yield Call("retain_messages", given)
-    return result
+    return (yield Call("retain_messages", given))
 
 
 def _retain_memories(
@@ -213,10 +220,7 @@ def _reflect(
     response_schema: Any = None,
     **options: Any,
 ) -> Plan:
-    if llm is not None:
-        raise InvalidInputError(
-            "llm= cannot be sent to a service; pass the model to the memory that the service opens"
-        )
+    _check_model(llm)
     form = None if response_schema is None else as_form(response_schema)
     is_class = isinstance(response_schema, type)
     schema = form.model_json_schema() if form is not None and is_class else response_schema

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -19,7 +18,7 @@ from hindsight_integrations import display
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import utc_now
-from hindsight_integrations.pictures.picture import Picture
+from hindsight_integrations.pictures.picture import as_image
 from hindsight_integrations.rendering import visible
 from hindsight_integrations.timespan import day_text
 from hindsight_integrations.viewer.notices import Notice, Notices
@@ -236,9 +235,7 @@ def environment() -> jinja2.Environment:
         verbatim=verbatim,
         as_image=as_image,
         percent=lambda share: f"{100 * min(max(share, 0.0), 1.0):.0f}%",
-        counted=lambda number, noun: display.counted(number, noun).replace(
-            str(number), f"{number:,}"
-        ),
+        counted=lambda number, noun: f"{number:,} {display.inflected(noun, number)}",
     )
     return made
 
@@ -246,11 +243,6 @@ def environment() -> jinja2.Environment:
 def _shown(value: object) -> object:
     """Return a value of a template as a person sees it, without active control characters."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def as_image(picture: Picture) -> str:
-    """Return a still picture as the address of an image: no script or link of it is alive there."""
-    return f"data:image/svg+xml;base64,{b64encode(picture.svg().encode()).decode()}"
 
 
 def as_shown(text: str) -> str:

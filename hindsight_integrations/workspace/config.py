@@ -141,7 +141,7 @@ class WorkspaceConfig:
         return workspace
 
     @property
-    def location(self) -> dict[str, str]:
+    def location(self) -> dict[str, Any]:
         """The argument of `Hindsight.from_env` that `base_url` is; none without one."""
         if self.base_url is None:
             return {}
@@ -149,10 +149,7 @@ class WorkspaceConfig:
 
     def open_memory(self) -> Hindsight:
         """Return the memory that `base_url` and the environment name; see `Hindsight.from_env`."""
-        place = self.location
-        if "graph" in place:
-            return Hindsight.from_env(graph=place["graph"])
-        return Hindsight.from_env(path=place["path"]) if place else Hindsight.from_env()
+        return Hindsight.from_env(**self.location)
 
     def tools(self, workspace: Workspace) -> tuple[WorkspaceTool, ...]:
         """Return the agent's tools; see `workspace_tools`."""

@@ -18,6 +18,7 @@ from filelock import FileLock
 
 from hindsight_integrations.errors import StoreCorruptError, StoreUnavailableError
 from hindsight_integrations.models import Bank
+from hindsight_integrations.private import PRIVATE
 
 FOLDER = ".hindsight"
 
@@ -62,7 +63,7 @@ class Registry:
         """
         self._make_folder()
         try:
-            lock = FileLock(self._folder / "workspace.lock", mode=0o600)
+            lock = FileLock(self._folder / "workspace.lock", mode=PRIVATE)
             lock.acquire()
         except OSError as error:
             raise self._unwritable(error) from error

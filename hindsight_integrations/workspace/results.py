@@ -11,6 +11,7 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import Literal
 
+from hindsight_integrations import display
 from hindsight_integrations.models import utc_now
 
 _SHOWN = 200
@@ -133,6 +134,4 @@ def _cell(hit: SearchHit | None) -> str:
 
 def escaped(text: str) -> str:
     """Return a text on one line, shortened, whose characters mean nothing in Markdown."""
-    line = " ".join(text.split())
-    line = line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
-    return _SIGNS.sub(r"\\\1", line)
+    return _SIGNS.sub(r"\\\1", display.shorten(" ".join(text.split()), _SHOWN))

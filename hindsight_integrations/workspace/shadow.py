@@ -6,18 +6,14 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from statistics import median
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from hindsight_integrations.errors import InvalidInputError, StoreUnavailableError
+from hindsight_integrations.json_form import adapter
 from hindsight_integrations.private import create_private
 from hindsight_integrations.workspace.results import SearchHit, escaped, hit_table
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 FILE = "shadow.jsonl"
 
@@ -93,7 +89,7 @@ class ShadowLog:
         """
         try:
             lines = filter(None, self.path.read_text(encoding="utf-8").split("\n"))
-            return [_entries().validate_json(line) for line in lines]
+            return [adapter(ShadowEntry).validate_json(line) for line in lines]
         except FileNotFoundError as error:
             raise InvalidInputError(
                 f"there is no {self.path}; first search with shadow=True (--shadow) for some "
@@ -101,13 +97,6 @@ class ShadowLog:
             ) from error
         except ValueError as error:
             raise InvalidInputError(f"{self.path} cannot be read: {error}") from error
-
-
-@cache
-def _entries() -> TypeAdapter[ShadowEntry]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(ShadowEntry)
 
 
 @dataclass(frozen=True, slots=True)

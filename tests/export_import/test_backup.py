@@ -8,7 +8,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -33,6 +32,7 @@ from tests.service.served import served
 from tests.stores.chroma_server import served as chroma_served
 from tests.stores.in_memory_graph import InMemoryGraph
 from tests.stores.neo4j_server import Address, empty_neo4j, neo4j_address
+from tests.waiting import until
 
 __all__ = ["empty_neo4j", "neo4j_address"]
 
@@ -131,8 +131,7 @@ def test_the_command_copies_a_memory_on_servers_while_another_client_writes(
             writer = threading.Thread(target=write)
             writer.start()
             try:
-                while len(acknowledged) < 3:
-                    time.sleep(0.01)
+                until(lambda: len(acknowledged) >= 3)
                 before = set(acknowledged)
                 variables = {
                     "HINDSIGHT_GRAPH": empty_neo4j.uri,
@@ -179,8 +178,7 @@ def test_the_command_copies_a_folder_that_is_open_and_restores_it(
         writer = threading.Thread(target=write)
         writer.start()
         try:
-            while len(acknowledged) < 3:
-                time.sleep(0.01)
+            until(lambda: len(acknowledged) >= 3)
             before = list(acknowledged)
             code, said = run("backup", str(file), "--path", str(folder), "--json")
         finally:

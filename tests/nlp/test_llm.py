@@ -15,19 +15,14 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 from llama_index.core.base.llms.types import ToolCallBlock
-from llama_index.core.llms import (
-    ChatMessage,
-    CompletionResponse,
-    CustomLLM,
-    LLMMetadata,
-    TextBlock,
-)
+from llama_index.core.llms import ChatMessage, TextBlock
 from llama_index.core.llms.mock import MockFunctionCallingLLM, MockLLM
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from hindsight_integrations.errors import InvalidInputError, ModelError
 from hindsight_integrations.nlp.llm import Answer, ModelUsage, as_model, parse_json
 from hindsight_integrations.nlp.tokens import count
+from tests.scripted import ScriptedLLM, ToolCallingChatModel
 
 SYSTEM, USER = "Answer. {curly} $dollar", "Where is {Alice}? ${it} costs {0} %s"
 GOOD = '{"place": "Berlin", "sure": true}'
@@ -36,34 +31,6 @@ GOOD = '{"place": "Berlin", "sure": true}'
 class Whereabouts(BaseModel):
     place: str
     sure: bool = False
-
-
-class ToolCallingChatModel(GenericFakeChatModel):
-    """LangChain's scripted model, with the method by which real ones offer tools."""
-
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
-        return self
-
-
-class ScriptedLLM(CustomLLM):
-    """A LlamaIndex model that completes text, and keeps what it was asked."""
-
-    replies: list[str]
-    asked: list[str] = Field(default_factory=list)
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata(model_name="scripted")
-
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
-        self.asked.append(prompt)
-        return CompletionResponse(
-            text=self.replies.pop(0),
-            additional_kwargs={"prompt_tokens": 11, "completion_tokens": 5},
-        )
-
-    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
-        raise NotImplementedError
 
 
 def chat_message(content: str = "", args: dict[str, Any] | None = None) -> AIMessage:

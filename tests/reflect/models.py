@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from llama_index.core.base.llms.types import ToolCallBlock
 from llama_index.core.llms import ChatMessage
 from llama_index.core.llms.mock import MockFunctionCallingLLM
+
+from tests.scripted import ToolCallingChatModel
 
 Reply = str | dict[str, Any] | Exception
 
@@ -30,13 +31,6 @@ class Script:
         if isinstance(reply, Exception):
             raise reply
         return reply if isinstance(reply, str) else json.dumps(reply)
-
-
-class ToolCallingChatModel(GenericFakeChatModel):
-    """LangChain's scripted model, with the method by which real ones offer tools."""
-
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
-        return self
 
 
 def calling(*calls: tuple[str, dict[str, Any]]) -> ToolCallingChatModel:

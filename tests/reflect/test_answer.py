@@ -29,8 +29,8 @@ from hindsight_integrations.nlp.tokens import count
 from hindsight_integrations.reflect import answer as agent_module
 from hindsight_integrations.reflect.answer import read_citations, within
 from hindsight_integrations.results import Bound, Tool
-from tests.nlp.test_llm import ScriptedLLM
 from tests.reflect.models import Script, answer, calling, calling_in_llama_index, search
+from tests.scripted import ScriptedLLM
 
 QUESTION = "Where does Ana sail?"
 SAILS = answer("She sails on the Baltic.")

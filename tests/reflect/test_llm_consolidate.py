@@ -28,8 +28,8 @@ from hindsight_integrations.nlp.tokens import count
 from hindsight_integrations.reflect.dependencies import MAX_TEXT, Cluster, Evidence, Proposals
 from hindsight_integrations.reflect.llm_rules import LLMConsolidator
 from tests.bundled import PIPELINE
-from tests.nlp.test_llm import ScriptedLLM
 from tests.reflect.models import Script, calling, calling_in_llama_index
+from tests.scripted import ScriptedLLM
 
 MAY = datetime(2024, 5, 7, tzinfo=UTC)
 TEXTS = ["Ana builds it with React.", "Ana likes Vue\nmore than React now.", "Ana moved it to Vue."]

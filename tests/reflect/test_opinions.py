@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,12 +12,6 @@ from hindsight_integrations.models import Disposition, MemoryType
 from hindsight_integrations.settings import Settings
 
 START = datetime(2025, 1, 6, 9, tzinfo=UTC)
-
-
-@pytest.fixture
-def memory() -> Iterator[Hindsight]:
-    with Hindsight.in_memory(settings=Settings(consolidate=False)) as engine:
-        yield engine
 
 
 def say(memory: Hindsight, *texts: str, bank: str = "b") -> list[str]:

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 
 from hindsight_integrations.errors import ExtractionError, InvalidInputError
 from hindsight_integrations.models import Entity, MemoryType, ModelUsage, Precision, TimeSpan
@@ -21,6 +20,7 @@ from hindsight_integrations.nlp import tokens
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.retain.extraction import Fact, Mention, Passage
 from hindsight_integrations.retain.llm_extraction import LLMExtractor
+from tests.scripted import Script, ScriptedLLM, ToolCallingChatModel
 
 SAID = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 NOTHING = '{"facts": [], "nothing_to_retain": true}'
@@ -38,18 +38,6 @@ def fact(text: str, **fields: object) -> dict[str, object]:
     return {"text": text} | fields
 
 
-class Script:
-    """A model that gives prepared replies in turn, and keeps what it was asked."""
-
-    def __init__(self, *replies: str) -> None:
-        self.replies = list(replies)
-        self.asked: list[tuple[str, str]] = []
-
-    def __call__(self, system: str, user: str) -> str:
-        self.asked.append((system, user))
-        return self.replies.pop(0)
-
-
 def draw(
     answer: object,
     where: Passage | None = None,
@@ -64,25 +52,6 @@ def draw(
 
 
 # The same extraction through every kind of model
-
-
-class ToolCallingChatModel(GenericFakeChatModel):
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
-        return self
-
-
-class ScriptedLLM(CustomLLM):
-    replies: list[str]
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata(model_name="scripted")
-
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
-        return CompletionResponse(text=self.replies.pop(0))
-
-    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
-        raise NotImplementedError
 
 
 GOOD = {

@@ -12,7 +12,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -25,6 +25,7 @@ from hindsight_integrations.remote.connection import Connection
 from hindsight_integrations.service.discovery import RunningService, announced, find_service
 from hindsight_integrations.stores.folder import Folder
 from tests.test_cli import runs_on
+from tests.waiting import until
 
 TOKEN = "the-token-of-the-service"
 
@@ -134,7 +135,7 @@ def test_two_hundred_recalls_are_answered_fairly_and_sigterm_lets_requests_finis
                 json={"bank_id": "many", "items": items},
                 timeout=60,
             )
-            wait_until(lambda: "hindsight_requests_running 1.0" in metrics(url))
+            until(lambda: "hindsight_requests_running 1.0" in metrics(url), 20)
             process.send_signal(signal.SIGTERM)
             assert len(running.result().json()["stored"]) == 60
         assert process.wait(60) == 0
@@ -166,13 +167,6 @@ def resident(pid: int) -> int:
 
 def metrics(url: str) -> str:
     return httpx.get(f"{url}/metrics", timeout=60).text
-
-
-def wait_until(met: Callable[[], bool], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not met():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 @pytest.mark.slow

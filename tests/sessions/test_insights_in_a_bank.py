@@ -14,8 +14,8 @@ import pytest
 from hindsight_integrations import Hindsight, MemoryType
 from hindsight_integrations.sessions import ReflectionMemory
 
+from ..scripted import Script, Slow
 from .learning import PORTO, TRAINS, as_json, recent, say, texts
-from .scripted import Script, Slow
 
 
 def test_it_goes_on_after_a_restart(folder: Path) -> None:

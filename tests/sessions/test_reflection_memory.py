@@ -19,8 +19,8 @@ from llama_index.core.llms.mock import MockFunctionCallingLLM
 from hindsight_integrations import ClosedError, Hindsight, InvalidInputError, ModelError
 from hindsight_integrations.sessions import Exchange, MemoryEntry, ReflectionMemory
 
+from ..scripted import Script, ScriptedLLM, Slow, ToolCallingChatModel, lang_chain
 from .learning import BAD_REPLIES, NOW, PORTO, TRAINS, as_json, recent, say, texts
-from .scripted import LlamaIndexModel, Script, Slow, ToolCallingModel, lang_chain
 
 # Remarks become insights: when, from what, and what a model that fails leaves as it was
 
@@ -34,9 +34,9 @@ def test_every_kind_of_model_can_be_asked() -> None:
     filled = {"name": "InsightsReply", "args": json.loads(reply), "id": "1"}
     for model in (
         lang_chain(reply),
-        ToolCallingModel(messages=iter([AIMessage("", tool_calls=[filled])])),
-        ToolCallingModel(messages=iter([AIMessage(f"- {TRAINS}")])),
-        LlamaIndexModel(reply=reply),
+        ToolCallingChatModel(messages=iter([AIMessage("", tool_calls=[filled])])),
+        ToolCallingChatModel(messages=iter([AIMessage(f"- {TRAINS}")])),
+        ScriptedLLM(replies=[reply]),
         MockFunctionCallingLLM(response_generator=lambda *_, **__: tool_call(filled["args"])),
         Script(reply),
     ):
@@ -304,7 +304,7 @@ def test_context_goes_into_chat_models_as_it_is() -> None:
     context = learning.context("Who am I?", system="Be brief.")
     assert lang_chain("Alice.").invoke(context).content == "Alice."
     messages = [ChatMessage(**message) for message in context]
-    assert str(LlamaIndexModel(reply="Alice.").chat(messages)) == "assistant: Alice."
+    assert str(ScriptedLLM(replies=["Alice."]).chat(messages)) == "assistant: Alice."
 
 
 def test_insights_in_a_prompt_are_never_retained_as_if_they_had_been_said(

@@ -46,7 +46,6 @@ from hindsight_integrations.stores.base import (
 )
 from hindsight_integrations.stores.encoding import metadata_text, vector_bytes
 from hindsight_integrations.stores.entities import EntityWriter, mentioned_keys, names_of
-from hindsight_integrations.stores.plain import PlainBank
 from hindsight_integrations.stores.reads import in_order
 from hindsight_integrations.stores.refusals import (
     bank_exists,
@@ -61,6 +60,8 @@ from hindsight_integrations.stores.refusals import (
 )
 from hindsight_integrations.stores.removal import text_left
 from hindsight_integrations.timespan import TimeSpan
+
+from .plain_bank import PlainBank
 
 T = TypeVar("T")
 

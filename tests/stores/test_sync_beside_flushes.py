@@ -16,7 +16,7 @@ from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.sqlite import SqliteGraph
 from hindsight_integrations.stores.testing.vector_index import unit_vectors
 
-from ..test_cli_process import wait_for
+from ..waiting import until
 from .chroma_server import free_port, serve
 
 TEXT = "Anna keeps the red kettle in Porto."
@@ -103,7 +103,7 @@ def test_an_opening_repairs_what_a_killed_process_left_on_a_server(tmp_path: Pat
             held = index.ids(key)
             index.upsert(key, ["forgotten"], unit_vectors(1, dimension=384))
         with Hindsight(tmp_path / "memory", vectors=url) as memory:
-            wait_for(lambda: memory.runtime.index.ids(key) == held)
+            until(lambda: memory.runtime.index.ids(key) == held)
     finally:
         server.kill()
         server.wait()

@@ -11,6 +11,7 @@ from inspect import signature
 from typing import Annotated, Any, TypeAlias, cast
 
 from langchain_core.callbacks import CallbackManager
+from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.documents import Document
 from langchain_core.messages import (
     AIMessage,
@@ -25,6 +26,7 @@ from langgraph.runtime import Runtime, get_runtime
 from pydantic import AfterValidator
 
 from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.collection import own_metadata
@@ -387,6 +389,22 @@ class TemplateBankRetriever(BaseRetriever):
         with set_config_context(ensure_config(config)) as context:
             documents = super().ainvoke(input, config, **kwargs)
             return await asyncio.create_task(documents, context=context)
+
+
+class ThreadedHistory(BaseChatMessageHistory):
+    """Base of message histories; asynchronous calls take the threads of this package."""
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """`messages`, without blocking the event loop."""
+        return await in_thread(lambda: self.messages)
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """`add_messages`, without blocking the event loop."""
+        await in_thread(self.add_messages, messages)
+
+    async def aclear(self) -> None:
+        """`clear`, without blocking the event loop."""
+        await in_thread(self.clear)
 
 
 def traced_recall(

@@ -1,4 +1,4 @@
-# mypy: allow-subclassing-any, disable-error-code="override"
+# mypy: disable-error-code="override"
 """Message history of a session, deprecated by LangChain."""
 
 from __future__ import annotations
@@ -6,12 +6,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
-from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
 from langgraph.store.base import PutOp
 
 from hindsight_integrations import validation
-from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.integrations.common import (
     checked_memory,
@@ -20,6 +18,7 @@ from hindsight_integrations.integrations.common import (
 )
 from hindsight_integrations.integrations.langchain.conversions import (
     BankId,
+    ThreadedHistory,
     bank_of,
     checked_bank,
     conversation,
@@ -31,7 +30,7 @@ MOST = 2**31
 """Limit of a search for the messages of a history: all of them."""
 
 
-class HindsightChatMessageHistory(BaseChatMessageHistory):
+class HindsightChatMessageHistory(ThreadedHistory):
     """The messages of a session, stored word by word and retained in the bank.
 
     LangChain has deprecated its base class; new code uses an agent with a checkpointer and
@@ -128,18 +127,6 @@ class HindsightChatMessageHistory(BaseChatMessageHistory):
         items = self._store.search(self._namespace, limit=MOST)
         self._store.batch(PutOp(self._namespace, item.key, None) for item in items)
         forget_document(self._memory, bank_of(self._bank_id), self._session)
-
-    async def aget_messages(self) -> list[BaseMessage]:
-        """`messages`, without blocking the event loop."""
-        return await in_thread(lambda: self.messages)
-
-    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """`add_messages`, without blocking the event loop."""
-        await in_thread(self.add_messages, messages)
-
-    async def aclear(self) -> None:
-        """`clear`, without blocking the event loop."""
-        await in_thread(self.clear)
 
 
 def __getattr__(name: str) -> object:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from langchain.agents.middleware import ModelRequest
-from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import (
     AIMessage,
     AnyMessage,
@@ -17,10 +16,14 @@ from langchain_core.messages import (
 )
 from langgraph.runtime import Runtime
 
-from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.integrations.common import OnFailure
-from hindsight_integrations.integrations.langchain.conversions import ASSISTANT, USER, conversation
+from hindsight_integrations.integrations.langchain.conversions import (
+    ASSISTANT,
+    USER,
+    ThreadedHistory,
+    conversation,
+)
 from hindsight_integrations.integrations.langchain.middleware import TurnMiddleware
 from hindsight_integrations.sessions import Exchange, MemoryEntry, ReflectionMemory
 from hindsight_integrations.sessions.exchanges import ROLES
@@ -124,7 +127,7 @@ class ReflectionMiddleware(TurnMiddleware):
         return self.learning(runtime)
 
 
-class ReflectionChatMessageHistory(BaseChatMessageHistory):
+class ReflectionChatMessageHistory(ThreadedHistory):
     """A `ReflectionMemory` as the message history of a chain.
 
     `messages` are the insights, as a system message, and the recent exchanges. Messages that are
@@ -190,18 +193,6 @@ class ReflectionChatMessageHistory(BaseChatMessageHistory):
     def clear(self) -> None:
         """Delete all exchanges and insights."""
         self._learning.purge()
-
-    async def aget_messages(self) -> list[BaseMessage]:
-        """`messages`, without blocking the event loop."""
-        return await in_thread(lambda: self.messages)
-
-    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """`add_messages`, without blocking the event loop."""
-        await in_thread(self.add_messages, messages)
-
-    async def aclear(self) -> None:
-        """`clear`, without blocking the event loop."""
-        await in_thread(self.clear)
 
 
 def exchanges_not_shown(

@@ -1,4 +1,4 @@
-"""Language models that say what a test tells them to."""
+"""Language models that say what a test tells them to, and keep what they were asked."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+from pydantic import Field
 
 
 class Script:
@@ -43,23 +44,28 @@ def lang_chain(reply: str) -> GenericFakeChatModel:
     return GenericFakeChatModel(messages=iter([AIMessage(reply)]))
 
 
-class LlamaIndexModel(CustomLLM):
+class ScriptedLLM(CustomLLM):
     """A LlamaIndex model that completes text."""
 
-    reply: str
+    replies: list[str]
+    asked: list[str] = Field(default_factory=list)
 
     @property
     def metadata(self) -> LLMMetadata:
         return LLMMetadata(model_name="scripted")
 
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
-        return CompletionResponse(text=self.reply)
+        self.asked.append(prompt)
+        return CompletionResponse(
+            text=self.replies.pop(0),
+            additional_kwargs={"prompt_tokens": 11, "completion_tokens": 5},
+        )
 
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
         raise NotImplementedError
 
 
-class ToolCallingModel(GenericFakeChatModel):
+class ToolCallingChatModel(GenericFakeChatModel):
     """A LangChain chat model that says it can call tools, and may or may not do so."""
 
     def bind_tools(self, tools: Any, **kwargs: Any) -> Any:

@@ -1,7 +1,7 @@
 """A bank as plain values, with the reads and searches of `GraphStore` on them.
 
-For stores that hold a bank in memory, or load it whole. Nothing that can be counted is stored:
-every count is made when it is asked for, and every search looks at each memory.
+Nothing that can be counted is stored: every count is made when it is asked for, and every search
+looks at each memory.
 """
 
 from __future__ import annotations
