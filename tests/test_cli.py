@@ -714,6 +714,7 @@ def test_each_example_of_the_help_runs(tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         (["recall", "x", "--bank", "b"], "or 'hindsight-memory banks create b'"),
+        (["recall", "x", "--bank", "b"], "; 'hindsight-memory banks list' shows the banks"),
         (["documents", "show", "d"], "see 'hindsight-memory documents list --bank default'"),
         (["memories", "show", "m-1"], "see 'hindsight-memory memories list --bank default'"),
         (["memories", "history", "m-1"], "see 'hindsight-memory memories list --bank default'"),
@@ -730,6 +731,7 @@ def test_errors_name_commands_not_methods(reading: Run, arguments: list[str], to
     ("arguments", "told"),
     [
         (["recall", "x", "--where", "year=2024"], "give a JSON object, such as"),
+        (["recall", "Where", "is", "Ana?"], "put a text of several words into quotes"),
         (["recall", "x", "--arm", "semantics"], "choose from temporal, entity, semantic, keyword"),
         (["evaluate", "pyproject.toml", "--baseline", "grep"], "choose from chroma, bm25"),
         (["mental-models", "create", "Ana"], "give its text with --text, or its question with"),

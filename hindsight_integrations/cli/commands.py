@@ -32,7 +32,7 @@ from hindsight_integrations.cli import (
 from hindsight_integrations.cli import models as model_commands
 from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, on_screen
 from hindsight_integrations.cli.screen import INTERRUPTED, Output, Screen, interruptible
-from hindsight_integrations.errors import HindsightError
+from hindsight_integrations.errors import BankNotFoundError, HindsightError
 from hindsight_integrations.settings import variable
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
         except HindsightError as error:
             said = _with_commands(self, " ".join(str(error).split()))
+            if isinstance(error, BankNotFoundError):
+                said += "; 'hindsight-memory banks list' shows the banks"
             Screen(ctx.meta.get(JSON_KEY, False)).fail(error, said)
             raise typer.Exit(FAILED) from error
         except OSError as error:
@@ -87,6 +89,17 @@ class _Commands(TyperGroup):
             screen = Screen(ctx.meta.get(JSON_KEY, False))
             screen.fail(error, "interrupted; everything stored so far is intact")
             raise typer.Exit(INTERRUPTED) from error
+        except Exception as error:  # typer has no public name for a wrong usage
+            _ask_for_quotes(error)
+            raise
+
+
+def _ask_for_quotes(error: Any) -> None:
+    """Say in the error for words that are too many that a text of several words needs quotes."""
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    takes = {each.name for each in getattr(command, "params", ())}
+    if "unexpected extra argument" in str(error) and not takes.isdisjoint({"query", "text"}):
+        error.message += "; put a text of several words into quotes"
 
 
 def _options_of(command: Any) -> list[str]:
