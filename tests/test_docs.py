@@ -373,6 +373,14 @@ def _required_names() -> set[str]:
     return names - {project["name"]}
 
 
+def test_every_page_is_reached_from_the_readme_in_two_steps() -> None:
+    linked = re.findall(r"\]\((\w[\w-]*\.md)", PAGES["docs/index.md"])
+    assert "(docs/index.md)" in PAGES["README.md"]
+    assert {f"docs/{name}" for name in linked} == {
+        page for page in PAGES if page.startswith("docs/") and page != "docs/index.md"
+    }
+
+
 def test_the_pages_on_stores_name_and_count_each_method_of_the_ports() -> None:
     ports = [[name for name in vars(port) if name[0] != "_"] for port in (GraphStore, VectorIndex)]
     steps = PAGES["docs/stores.md"].partition("### The order to work in")[2].partition("\n### ")[0]
