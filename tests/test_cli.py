@@ -509,6 +509,8 @@ def test_memories_expire_by_rules_and_pins_hold_them(writing: Run) -> None:
     bank = writing("banks", "update", "default", *rules, "--json").json
     expiry = {"default": "P30D", "types": {"opinion": "P7D"}, "tags": {"law": None}}
     assert bank["expiry"] == expiry  # as `Bank.to_dict()` and the service write it
+    shown = re.sub(r"\s+", " ", writing("banks", "show", "default").out)
+    assert "tag:law never type:opinion after 7 days others after 30 days" in shown
     assert writing("memories", "show", second, "--json").json["expires_at"]
     pinned = writing("memories", "update", first, "--pin", "--json").json
     assert (pinned["pinned"], pinned["expires_at"]) == (True, None)
