@@ -38,8 +38,8 @@ def no_bank(bank_id: str) -> BankNotFoundError:
 def bank_exists(bank_id: str) -> BankExistsError:
     """Return the error that names a bank which exists already."""
     return BankExistsError(
-        f"bank {bank_id!r} exists already; retain into it, call banks.update({bank_id!r}) to change "
-        "it, or choose another id"
+        f"bank {bank_id!r} exists already; retain into it, call banks.update({bank_id!r}) to "
+        "change it, or choose another id"
     )
 
 
