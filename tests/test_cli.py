@@ -184,6 +184,15 @@ def test_an_error_in_json_has_type_and_message(reading: Run) -> None:
     assert "nope" in ran.json["error"]["message"]
 
 
+def test_a_tilde_in_a_quoted_path_is_the_home_as_in_python(
+    seeded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(seeded.parent))
+    run = runs_on(Path("~/store"))
+    assert [bank["id"] for bank in run("banks", "list", "--json").json] == ["default", "empty"]
+    assert run("memories", "list", "--path", "~/store").code == 0
+
+
 def test_reading_a_folder_that_is_not_there_leaves_none_behind(tmp_path: Path) -> None:
     ran = runs_on(tmp_path / "new")("banks", "list")
     assert ran.code == 1
