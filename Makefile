@@ -46,7 +46,7 @@ check: $(READY) ## lint, format, types and the core's fast tests, in a minute or
 coverage: $(READY) ## every test, and which lines and branches none of them runs
 	@$(BIN)/pytest -n auto --dist loadgroup --cov --cov-report=term-missing
 
-bench: $(READY) ## measure speed and quality, and write docs/benchmarks.md
+bench: $(READY) ## measure speed, and write it into docs/benchmarks.md
 	@$(BIN)/python -m benchmarks.speed
 
 docs: $(READY) ## the documentation site, into build/site

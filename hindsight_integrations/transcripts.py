@@ -166,7 +166,7 @@ def read_transcripts(
     validation.label("user", user)
     if format is not None:
         validation.choice("format", format, FORMATS)
-    for name, text in _files(Path(validation.file_path("path", path)).expanduser()):
+    for name, text in _files(Path(validation.file_path("path", path))):
         data = _parsed(name, text)
         kind = format or _format_of(data)
         if kind is None:

@@ -543,7 +543,7 @@ def folder_path(what: str, value: object) -> Path:
 
 
 def file_path(what: str, value: str | os.PathLike[str]) -> str:
-    """Return a path as text."""
+    """Return a path as text; "~" is the home folder."""
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     try:
         usable = isinstance(path, str) and b"\0" not in (os.fsencode(path) or b"\0")
@@ -551,7 +551,7 @@ def file_path(what: str, value: str | os.PathLike[str]) -> str:
         usable = False
     if not isinstance(path, str) or not usable:
         raise InvalidInputError(f"{what} is {shown(value)}; give the path of a file")
-    return path
+    return os.path.expanduser(path)
 
 
 def page_cursor(value: str | None) -> str | None:

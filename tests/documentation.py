@@ -330,11 +330,12 @@ def draw() -> None:
         remember(memory, story, lambda done, total: None)
         (bank,) = memory.banks.list()
         result = memory.recall(bank.id, QUESTION, max_tokens=300, query_time=asked)
+        linked = max(result, key=lambda each: max(len(hit.path) for hit in each.arms))
         pictures = {
             "demo": memory.graph(bank.id, limit=22),
             "timeline": memory.timeline(bank.id, entities=["Alice"]),
             "recall": result.plot(),
-            "memory": result.plot(result[0]),
+            "memory": result.plot(linked),
         }
         for name, picture in pictures.items():
             picture.save(DOCS / "images" / f"{name}.svg")

@@ -184,6 +184,15 @@ def test_an_error_in_json_has_type_and_message(reading: Run) -> None:
     assert "nope" in ran.json["error"]["message"]
 
 
+def test_a_tilde_in_a_quoted_path_is_the_home_as_in_python(
+    seeded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(seeded.parent))
+    run = runs_on(Path("~/store"))
+    assert [bank["id"] for bank in run("banks", "list", "--json").json] == ["default", "empty"]
+    assert run("memories", "list", "--path", "~/store").code == 0
+
+
 def test_reading_a_folder_that_is_not_there_leaves_none_behind(tmp_path: Path) -> None:
     ran = runs_on(tmp_path / "new")("banks", "list")
     assert ran.code == 1
@@ -509,6 +518,8 @@ def test_memories_expire_by_rules_and_pins_hold_them(writing: Run) -> None:
     bank = writing("banks", "update", "default", *rules, "--json").json
     expiry = {"default": "P30D", "types": {"opinion": "P7D"}, "tags": {"law": None}}
     assert bank["expiry"] == expiry  # as `Bank.to_dict()` and the service write it
+    shown = re.sub(r"\s+", " ", writing("banks", "show", "default").out)
+    assert "tag:law never type:opinion after 7 days others after 30 days" in shown
     assert writing("memories", "show", second, "--json").json["expires_at"]
     pinned = writing("memories", "update", first, "--pin", "--json").json
     assert (pinned["pinned"], pinned["expires_at"]) == (True, None)
@@ -714,6 +725,7 @@ def test_each_example_of_the_help_runs(tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         (["recall", "x", "--bank", "b"], "or 'hindsight-memory banks create b'"),
+        (["recall", "x", "--bank", "b"], "; 'hindsight-memory banks list' shows the banks"),
         (["documents", "show", "d"], "see 'hindsight-memory documents list --bank default'"),
         (["memories", "show", "m-1"], "see 'hindsight-memory memories list --bank default'"),
         (["memories", "history", "m-1"], "see 'hindsight-memory memories list --bank default'"),
@@ -730,6 +742,7 @@ def test_errors_name_commands_not_methods(reading: Run, arguments: list[str], to
     ("arguments", "told"),
     [
         (["recall", "x", "--where", "year=2024"], "give a JSON object, such as"),
+        (["recall", "Where", "is", "Ana?"], "put a text of several words into quotes"),
         (["recall", "x", "--arm", "semantics"], "choose from temporal, entity, semantic, keyword"),
         (["evaluate", "pyproject.toml", "--baseline", "grep"], "choose from chroma, bm25"),
         (["mental-models", "create", "Ana"], "give its text with --text, or its question with"),

@@ -28,6 +28,7 @@ import yaml
 from hindsight_integrations import Hindsight
 from hindsight_integrations.export_import.bank_file import LINES, SCHEMA
 from hindsight_integrations.nlp.model_registry import MODELS as REGISTRY
+from hindsight_integrations.stores.base import GraphStore, VectorIndex
 
 from .examples import blocks, run_python
 from .forked_commands import forking
@@ -370,6 +371,22 @@ def _required_names() -> set[str]:
     ]
     names = {re.match(r"[\w.-]+", requirement)[0] for requirement in requirements}  # type: ignore[index]
     return names - {project["name"]}
+
+
+def test_every_page_is_reached_from_the_readme_in_two_steps() -> None:
+    linked = re.findall(r"\]\((\w[\w-]*\.md)", PAGES["docs/index.md"])
+    assert "(docs/index.md)" in PAGES["README.md"]
+    assert {f"docs/{name}" for name in linked} == {
+        page for page in PAGES if page.startswith("docs/") and page != "docs/index.md"
+    }
+
+
+def test_the_pages_on_stores_name_and_count_each_method_of_the_ports() -> None:
+    ports = [[name for name in vars(port) if name[0] != "_"] for port in (GraphStore, VectorIndex)]
+    steps = PAGES["docs/stores.md"].partition("### The order to work in")[2].partition("\n### ")[0]
+    assert {*ports[0]} <= {*re.findall(r"`(\w+)`", steps)}
+    row = "| methods of `GraphStore`, of `VectorIndex` | {}, {} |".format(*map(len, ports))
+    assert row in PAGES["docs/architecture.md"]
 
 
 def test_every_dependency_has_a_row_that_says_why_and_every_row_is_a_dependency() -> None:

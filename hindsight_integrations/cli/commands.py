@@ -32,7 +32,7 @@ from hindsight_integrations.cli import (
 from hindsight_integrations.cli import models as model_commands
 from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, on_screen
 from hindsight_integrations.cli.screen import FAILED, INTERRUPTED, Output, Screen, interruptible
-from hindsight_integrations.errors import HindsightError
+from hindsight_integrations.errors import BankNotFoundError, HindsightError
 from hindsight_integrations.settings import variable
 
 if TYPE_CHECKING:
@@ -72,18 +72,31 @@ class _Commands(TyperGroup):
             Screen(ctx.meta.get(JSON_KEY, False)).fail(error, _told(self, error))
             code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
             raise typer.Exit(code) from error
+        except Exception as error:  # typer has no public name for a wrong usage
+            _ask_for_quotes(error)
+            raise
 
 
 def _told(root: Any, error: BaseException) -> str:
     """Return the line that reports an error."""
     if isinstance(error, HindsightError):
-        return _with_commands(root, " ".join(str(error).split()))
+        said = _with_commands(root, " ".join(str(error).split()))
+        missing = isinstance(error, BankNotFoundError)
+        return f"{said}; 'hindsight-memory banks list' shows the banks" if missing else said
     if isinstance(error, OSError):
         reason = error.strerror or str(error) or type(error).__name__
         return f"{error.filename}: {reason}" if error.filename else reason
     if isinstance(error, typer.Abort):
         return "not confirmed; nothing was changed"
     return "interrupted; everything stored so far is intact"
+
+
+def _ask_for_quotes(error: Any) -> None:
+    """Say in the error for words that are too many that a text of several words needs quotes."""
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    takes = {each.name for each in getattr(command, "params", ())}
+    if "unexpected extra argument" in str(error) and not takes.isdisjoint({"query", "text"}):
+        error.message += "; put a text of several words into quotes"
 
 
 def _options_of(command: Any) -> list[str]:

@@ -7,6 +7,7 @@ shared options, and returns an `Output`, which is shown once the memory is close
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import datetime
@@ -130,7 +131,7 @@ class Job:
             check_bank(bank)
         self.screen = screen
         self.bank = DEFAULT_BANK if bank is None else bank
-        self.location: dict[str, Any] = {"path": path or str(DEFAULT_PATH)}
+        self.location: dict[str, Any] = {"path": os.path.expanduser(path or DEFAULT_PATH)}
         self._given = (path, bank)
         self._create = create
         self._exits = ExitStack()

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hindsight_integrations.cli.job import on_screen
-from hindsight_integrations.cli.screen import Output, Screen
+from hindsight_integrations.cli.screen import Lines, Output, Screen
 from hindsight_integrations.cli.tables import simple_table
 
 if TYPE_CHECKING:
@@ -80,4 +80,4 @@ def _drawing(states: Sequence[ModelState], folder: Path) -> RenderableType:
     if missing:
         lines.append("and install the file with: hindsight-memory models add FILE")
     lines.append(f"Installed models are in {folder}")
-    return Group(table, *(Text(line, "dim", overflow="fold") for line in lines))
+    return Group(table, Lines("\n".join(lines), whole=True))

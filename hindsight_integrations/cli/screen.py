@@ -47,13 +47,21 @@ class Output(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Text whose lines are not wrapped: a terminal shows as much of each as it has room for."""
+    """Text whose lines are not wrapped: a terminal shows as much of each as it has room for.
+
+    Attributes:
+        text: the lines.
+        whole: True if a terminal wraps what is longer than it is wide, such as an address.
+    """
 
     text: str
+    whole: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        overflow: OverflowMethod = "ellipsis" if console.is_terminal else "ignore"
-        yield Text(self.text, no_wrap=True, overflow=overflow)
+        overflow: OverflowMethod = "ignore"
+        if console.is_terminal:
+            overflow = "fold" if self.whole else "ellipsis"
+        yield Text(self.text, no_wrap=overflow != "fold", overflow=overflow)
 
 
 class Report(Protocol):

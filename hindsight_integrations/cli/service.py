@@ -106,7 +106,8 @@ def _serving(
     def started(address: str) -> None:
         nonlocal url
         url = address + page
-        job.screen.line({"url": url, "pid": os.getpid()}, f"Serving {job.path} at {url}")
+        viewer = "" if page else f"; viewer: {address}{VIEWER}"
+        job.screen.line({"url": url, "pid": os.getpid()}, f"Serving {job.path} at {url}{viewer}")
         show(url)
 
     # Leave what is loaded out of full garbage collections, which then take 30 ms instead of 90.
@@ -176,5 +177,5 @@ def _extra() -> Iterator[None]:
     except ModuleNotFoundError as error:
         raise MissingExtraError(
             f"the service needs {error.name}, which is not installed; run: "
-            "pip install hindsight-integrations[service]"
+            'pip install "hindsight-integrations[service]"'
         ) from error

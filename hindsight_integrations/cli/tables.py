@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from hindsight_integrations.models import (
     Chunk,
     Document,
     Entity,
+    Expiry,
     LinkKind,
     Memory,
     MemoryType,
@@ -253,6 +254,7 @@ def bank(bank: Bank, counts: BankStats) -> RenderableType:
             "directives": "\n".join(bank.directives),
             "disposition": f"skepticism {traits.skepticism}, literalism {traits.literalism}, "
             f"empathy {traits.empathy}",
+            "expire": _rules(bank.expiry),
             "memories": f"{counts.memories:,}" + (f" ({by_type})" if by_type else ""),
             "invalidated": counts.invalidated or None,
             "entities": f"{counts.entities:,}",
@@ -262,6 +264,19 @@ def bank(bank: Bank, counts: BankStats) -> RenderableType:
             "waiting": count(counts.pending_vectors, "vector") if counts.pending_vectors else None,
         }
     )
+
+
+def _rules(expiry: Expiry) -> str:
+    """Return when memories expire, the most specific rules first; "" if none does."""
+    rules = {f"tag:{name}": time for name, time in expiry.tags.items()}
+    rules |= {f"type:{name}": time for name, time in expiry.types.items()}
+    if expiry.default is not None:
+        rules["others" if rules else "all"] = expiry.default
+    return "\n".join(f"{name} {_life(time)}" for name, time in rules.items())
+
+
+def _life(time: timedelta | None) -> str:
+    return "never" if time is None else f"after {time / timedelta(days=1):g} days"
 
 
 def entities(page: Page[Entity]) -> RenderableType:

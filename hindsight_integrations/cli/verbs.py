@@ -270,7 +270,8 @@ def recall(
         int, typer.Option(min=0, help="Extra tokens for mental models.")
     ] = 0,
     bank: Annotated[
-        list[str] | None, typer.Option("--bank", "-b", help="Bank; repeatable.")
+        list[str] | None,
+        typer.Option("--bank", "-b", show_default=DEFAULT_BANK, help="Id of a bank; repeatable."),
     ] = None,
 ) -> Output:
     """Find the memories that answer a question, best first.

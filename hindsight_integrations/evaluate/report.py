@@ -155,6 +155,7 @@ class Evaluation:
     def __rich__(self) -> Group:
         from rich.console import Group
         from rich.table import Table
+        from rich.text import Text
 
         tables: list[Table] = []
         for names, rows in self._tables():
@@ -165,8 +166,7 @@ class Evaluation:
             for name, cells in rows:
                 table.add_row(name, *cells, style="bold" if name == OVERALL else None)
             tables.append(table)
-        tables[-1].caption = self.summary()
-        return Group(*tables)
+        return Group(*tables, Text(self.summary()))  # a caption would be as narrow as its table
 
     def _categories(self) -> Iterator[tuple[str, list[QuestionRow]]]:
         for name in sorted({row.category for row in self.rows} - {""}):

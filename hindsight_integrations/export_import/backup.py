@@ -171,11 +171,12 @@ def restore_folder(
 
 def _written(path: str | os.PathLike[str], copy: Callable[[Path], Copied]) -> BackupResult:
     started = time.perf_counter()
-    if validation.file_path("path", path) == PIPE:
+    named = validation.file_path("path", path)
+    if named == PIPE:
         raise InvalidInputError("a backup must be written to a file; give its path instead of '-'")
-    with writing_beside(path) as unfinished:
+    with writing_beside(named) as unfinished:
         copied = copy(unfinished)
-    return _result(Path(path), os.fspath(path), copied, started)
+    return _result(Path(named), named, copied, started)
 
 
 def _result(graph: Path, named: str, copied: Copied, started: float) -> BackupResult:

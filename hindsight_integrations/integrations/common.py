@@ -279,6 +279,9 @@ def forget(memory: Hindsight, bank_id: str, ids: Sequence[str]) -> tuple[str, ..
         return memory.forget(bank_id, ids)
     except BankNotFoundError as error:
         raise MemoryNotFoundError("this bank does not exist yet; nothing was deleted") from error
+    except MemoryNotFoundError as error:  # in words for a model, which sees no bank's id
+        said = str(error).removeprefix(f"bank {bank_id!r} has ")
+        raise MemoryNotFoundError(f"there is {said}") from error
 
 
 def forget_document(memory: Hindsight, bank_id: str, document_id: str) -> None:
@@ -428,6 +431,10 @@ def _known_bank(memory_id: str) -> Iterator[None]:
     except BankNotFoundError as error:
         raise MemoryNotFoundError(
             f"this bank does not exist yet, so it has no memory {memory_id!r}; nothing was changed"
+        ) from error
+    except MemoryNotFoundError as error:  # which names the bank, and a method of Python
+        raise MemoryNotFoundError(
+            f"there is no memory {memory_id!r}; nothing was changed"
         ) from error
 
 

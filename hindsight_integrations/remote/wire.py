@@ -158,9 +158,10 @@ class Verb:
         """
         parameters = self.signature.parameters
         if unknown := given.keys() - parameters.keys():
+            first = min(unknown)
             raise InvalidInputError(
-                f"{self.name} has no argument {sorted(unknown)[0]!r}; the arguments are "
-                f"{', '.join(parameters)}"
+                f"{self.name} has no argument {first!r}; the arguments are "
+                f"{', '.join(parameters)}{validation.meant(first, parameters)}"
             )
         args: list[Any] = []
         kwargs: dict[str, Any] = {}

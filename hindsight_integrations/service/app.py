@@ -9,7 +9,7 @@ import anyio.to_thread
 from fastapi import FastAPI
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp
 
 from hindsight_integrations._version import __version__
@@ -72,6 +72,11 @@ def create_app(memory: Hindsight, settings: ServiceSettings | None = None) -> Fa
     app.mount("/ui", viewer_app(memory))
 
     add_api_page(app)
+
+    @app.get("/", include_in_schema=False)
+    def first_page() -> RedirectResponse:
+        """Lead whoever opens the address in a browser to the viewer."""
+        return RedirectResponse("ui/")
 
     @app.get(
         "/metrics",

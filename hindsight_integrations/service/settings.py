@@ -50,10 +50,10 @@ class ServiceSettings:
     # Who
     token: str = field(default="", repr=False)
     """Token required for every write, and for every request if not on loopback, as
-    `Authorization: Bearer ...`; "" for none."""
+    `Authorization: Bearer ...`; at least 16 characters, "" for none."""
     bank_tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Tokens by bank id. Each gives access to its bank only; reading that bank needs it or `token`.
-    Requires `token`."""
+    Requires `token`, and as many characters."""
     allowed_hosts: tuple[str, ...] = ()
     """Host names of this machine that clients may use, in addition to loopback names. If not on
     loopback, () allows any, because each request needs a token there."""

@@ -58,7 +58,7 @@ class Telemetry:
         except ModuleNotFoundError as error:
             raise MissingExtraError(
                 f"telemetry needs {error.name}, which is not installed; run: "
-                "pip install hindsight-integrations[telemetry]"
+                'pip install "hindsight-integrations[telemetry]"'
             ) from error
         own = Resource.create({"service.name": NAME, "service.version": __version__})
         resource = own.merge(OTELResourceDetector().detect())

@@ -37,7 +37,10 @@ def no_bank(bank_id: str) -> BankNotFoundError:
 
 def bank_exists(bank_id: str) -> BankExistsError:
     """Return the error that names a bank which exists already."""
-    return BankExistsError(f"bank {bank_id!r} exists already; open it, or choose another id")
+    return BankExistsError(
+        f"bank {bank_id!r} exists already; retain into it, call banks.update({bank_id!r}) to "
+        "change it, or choose another id"
+    )
 
 
 def check_unchanged(changes: ChangeSet, fingerprints: Mapping[str, str], version: int) -> None:

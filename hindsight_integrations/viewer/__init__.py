@@ -10,7 +10,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError(
         f"the viewer needs {error.name}, which is not installed; run: "
-        "pip install hindsight-integrations[service]"
+        'pip install "hindsight-integrations[service]"'
     ) from error
 
 __all__ = ["viewer_app"]

@@ -27,6 +27,20 @@ def test_a_file_is_compressed_by_its_name_and_read_by_its_content(
 
 
 @pytest.mark.local
+def test_a_tilde_is_the_home_as_it_is_of_the_folder(
+    home: Hindsight, memory: Hindsight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    home.banks.export("alice", "~/alice.jsonl")
+    home.timeline("alice").save("~/alice.svg")
+    home.audit.export("alice", "~/audit.jsonl")
+    home.maintenance.backup("~/all.backup")
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"alice.jsonl", "alice.svg", "audit.jsonl", "all.backup"} <= names
+    assert memory.banks.import_("~/alice.jsonl", "other").bank_id == "other"
+
+
+@pytest.mark.local
 def test_an_export_that_fails_leaves_the_older_file_whole(
     memory: Hindsight, tmp_path: Path
 ) -> None:

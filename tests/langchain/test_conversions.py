@@ -37,6 +37,8 @@ def test_a_last_change_is_a_time() -> None:
     assert item.modified == datetime(2026, 3, 9, 12)
     with pytest.raises(InvalidInputError, match="last_modified is 'lately'"):
         as_items([Document("x", metadata={"last_modified": "lately"})])
+    with pytest.raises(InvalidInputError, match=r"documents\[0\] is 'a.txt'; give documents"):
+        as_items(["a.txt"])  # type: ignore[list-item]
 
 
 def test_items_keep_the_metadata_that_all_pages_share() -> None:

@@ -139,9 +139,13 @@ async def test_an_error_of_the_engine_is_an_answer_the_model_can_act_on(
     engine.retain(bank, "Alice moved to Bergen.")
     message = await call(mode, forget_tool(engine, bank), memory_ids=["m-unknown"])
     assert message.status == "error"
-    assert message.content == (
-        f"forget failed: bank {bank!r} has no memory 'm-unknown'; nothing was deleted"
-    )
+    assert message.content == "forget failed: there is no memory 'm-unknown'; nothing was deleted"
+    for tool in (correct_tool(engine, bank), history_tool(engine, bank)):
+        given = {"content": "Alice moved to Oslo."} if tool.name == "correct" else {}
+        message = await call(mode, tool, memory_id="m-unknown", **given)
+        assert message.content == (
+            f"{tool.name} failed: there is no memory 'm-unknown'; nothing was changed"
+        )
 
 
 def shown(tool: BaseTool) -> set[str]:

@@ -74,6 +74,15 @@ async def test_a_session_goes_on_in_the_next_process_with_its_tool_calls(
         assert again.get_messages("monday") == []
 
 
+def test_a_tilde_is_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with HindsightChatStore("~/chats.sqlite3") as chats:
+        chats.add_message("s", ChatMessage("My train is late."))
+        with pickle.loads(pickle.dumps(chats)) as again:
+            assert again.get_keys() == ["s"]
+    assert (tmp_path / "chats.sqlite3").exists()
+
+
 def test_the_memories_of_llamaindex_keep_their_messages_in_it() -> None:
     with HindsightChatStore(":memory:") as chats:
         first = ChatMemoryBuffer.from_defaults(chat_store=chats, chat_store_key="monday")

@@ -179,3 +179,9 @@ def test_the_page_of_the_interface_loads_nothing_and_names_every_operation(
     assert client.get("/redoc").status_code == 404
     alone = TestClient(client.app, **HERE)
     assert alone.get("/docs", headers={"Origin": "http://elsewhere.example"}).status_code == 403
+
+
+def test_the_address_alone_leads_to_the_viewer(client: TestClient) -> None:
+    answer = client.get("/", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (307, "ui/")
+    assert "text/html" in client.get("/").headers["content-type"]

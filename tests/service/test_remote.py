@@ -159,6 +159,8 @@ def test_json_is_refused_or_read_as_the_memory_itself_does(url: str) -> None:
     assert "type is 'facts'; choose from world" in wrong["error"]["message"]
     disposition = {"skepticism": 1, "literalism": 1, "empathy": 1, "humour": 5}
     assert "disposition" in str(post("banks.update", 400, disposition=disposition)["error"])
+    other = post("recall", 400, query=ASKED, top_k=3)["error"]["message"]
+    assert "for a number of memories, take result[:3]" in other
     unknown = post("recal", 404, query=ASKED)
     assert "there is no verb 'recal' here, did you mean 'recall'" in unknown["error"]["message"]
 

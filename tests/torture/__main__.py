@@ -65,7 +65,7 @@ PROMISES = (
         "What is forgotten for a time comes back as it was, or goes; no audit quotes it",
         ("tests/test_undo.py", "tests/test_audit.py"),
     ),
-    Promise("No door leads from one scope to another", ("tests/test_scopes.py",)),
+    Promise("No read and no conclusion crosses scopes", ("tests/test_scopes.py",)),
     Promise(
         "An interrupted import leaves nothing; the same call finishes an interrupted merge",
         ("tests/export_import/test_importing.py", "tests/export_import/test_merging.py"),

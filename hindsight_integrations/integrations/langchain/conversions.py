@@ -233,7 +233,7 @@ def as_items(documents: Iterable[Document], *, tags: Sequence[str] = ()) -> list
         tags: tags of all items.
 
     Raises:
-        InvalidInputError: a last change is no time.
+        InvalidInputError: a last change is no time, or something is no document.
 
     Examples:
         ```python
@@ -255,6 +255,11 @@ def as_items(documents: Iterable[Document], *, tags: Sequence[str] = ()) -> list
     """
     by_source: dict[str | None, list[Document]] = {}
     for number, document in enumerate(documents):
+        if not isinstance(document, Document):
+            raise InvalidInputError(
+                f"documents[{number}] is {validation.shown(document)}; give documents of "
+                "LangChain, such as TextLoader(path).load()"
+            )
         source = document.metadata.get("source")
         by_source.setdefault(str(source) if source else document.id or f"#{number}", []).append(
             document

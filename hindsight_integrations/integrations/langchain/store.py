@@ -174,9 +174,10 @@ class HindsightStore(ContextManaged, BaseStore):
         self.ttl_config = _checked_ttl(ttl)
         self._lock = threading.RLock()
         self._sending = threading.Lock()
+        path = os.path.expanduser(path)
         self._table = StoreTable(path)
         self._settings: dict[str, Any] = {
-            "path": path if os.fspath(path) == IN_MEMORY else os.path.abspath(path),
+            "path": path if path == IN_MEMORY else os.path.abspath(path),
             "fields": self._fields, "min_score": min_score, "ttl": ttl, "clock": clock,
         }  # fmt: skip
 

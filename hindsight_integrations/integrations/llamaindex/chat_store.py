@@ -55,7 +55,7 @@ class HindsightChatStore(ContextManaged, BaseChatStore):  # type: ignore[misc]
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        super().__init__(path=os.fspath(path))
+        super().__init__(path=os.path.expanduser(path))
         self._table = StoreTable(self.path)
 
     def __reduce__(self) -> tuple[type[HindsightChatStore], tuple[str]]:
