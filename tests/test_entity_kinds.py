@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hindsight_integrations import Hindsight
+from hindsight_integrations import Hindsight, Message
 from hindsight_integrations.stores.base import GraphStore
 
 from .engines import empty_neo4j, engine, neo4j_address
@@ -42,6 +42,19 @@ def test_the_order_of_the_mentions_decides_nothing(memory: Hindsight) -> None:
         for text in order:
             memory.retain(bank, text)
         assert memory.entities.get(bank, "Zayd").kind == "person"
+
+
+def test_who_speaks_is_a_person_whatever_the_name_is_said_of(engine: Hindsight) -> None:
+    engine.retain_messages("b", [Message("Maya", "I moved to Porto."), Message("Ana", "Good.")])
+    retained(engine, "My dog, Maya, is ill.", "My dog, Maya, ran away.")
+    assert kind(engine, "Maya") == "person"
+    assert kind(engine, "Ana") == "person"
+
+
+def test_a_role_that_speaks_is_no_person(memory: Hindsight) -> None:
+    memory.retain_messages("b", [Message("Assistant", "Hello, I am here."), Message("Ana", "Hi!")])
+    retained(memory, "We met at the Assistant.", "The Assistant, a bar, is closed.")
+    assert all(each.kind != "person" for each in memory.entities.list("b") if each.name != "Ana")
 
 
 def test_one_mention_does_not_outvote_many(memory: Hindsight) -> None:

@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
+from hindsight_integrations.models import Entity, Memory
 from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.retain import name_kinds
 from hindsight_integrations.retain.entity_resolution import KindDoubt
 from hindsight_integrations.retain.stated_names import name_offsets
@@ -22,6 +24,8 @@ _MOST_MEMORIES = 40
 _MOST_MENTIONS = 200
 """Mentions that vote."""
 _HONORIFICS = word_sets("names")["honorifics"]
+_ROLES = word_sets("names")["speech_roles"]
+"""Speakers who are no persons: "assistant"."""
 
 
 def kinds_by_all_mentions(
@@ -29,8 +33,8 @@ def kinds_by_all_mentions(
 ) -> tuple[tuple[str, str], ...]:
     """Return ids of entities with their kinds, where these are no longer the stored ones.
 
-    The kind is "concept" (unknown) where the mentions disagree. What only the extractor knew, as
-    by a model's label, and what is stored count as one certain vote each.
+    The kind is "concept" (unknown) where the mentions disagree; who speaks is a person. What only
+    the extractor knew, as by a model's label, and what is stored count as one certain vote each.
 
     Args:
         graph: the store of the bank.
@@ -42,10 +46,11 @@ def kinds_by_all_mentions(
         entity, given = doubt.entity, {*doubt.kinds, doubt.entity.kind} - {"concept"}
         if given == {entity.kind} and not _contradicts(_votes(doubt), entity.kind):
             continue
-        votes = _votes(doubt, _stored_texts(graph, bank_id, entity.id))
+        stored = _stored_memories(graph, bank_id, entity.id)
+        votes = _votes(doubt, [memory.text for memory in stored])
         for kind in given:
             votes[kind] = max(votes[kind], name_kinds.MIN_CERTAIN_WEIGHT)
-        kind, _ = name_kinds.decide([votes])
+        kind = "person" if _speaks(entity, stored) else name_kinds.decide([votes])[0]
         if kind != entity.kind:
             changed.append((entity.id, kind))
     return tuple(changed)
@@ -58,11 +63,18 @@ def _contradicts(votes: Counter[str], kind: str) -> bool:
     return bool((+votes).keys() - {kind, *for_none})
 
 
-def _stored_texts(graph: GraphStore, bank_id: str, entity_id: str) -> list[str]:
-    """Return the latest texts that mention an entity, those left out that the engine drew."""
+def _speaks(entity: Entity, stored: Sequence[Memory]) -> bool:
+    """Return True for the speaker of a memory, whatever the name is said of elsewhere."""
+    names = {entity_norm(name) for name in (entity.name, *entity.aliases)}
+    speakers = {memory.speaker for memory in stored if memory.speaker}
+    return any(s.casefold() not in _ROLES and entity_norm(s) in names for s in speakers)
+
+
+def _stored_memories(graph: GraphStore, bank_id: str, entity_id: str) -> list[Memory]:
+    """Return the latest memories that mention an entity, those left out that the engine drew."""
     postings = graph.postings(bank_id, [entity_id], _MOST_MEMORIES, EVERYTHING)
     memories = graph.read(bank_id, MEMORY, [posting.memory_id for posting in postings])
-    return [memory.text for memory in memories.values() if not memory.derived]
+    return [memory for memory in memories.values() if not memory.derived]
 
 
 def _votes(doubt: KindDoubt, stored: Iterable[str] = ()) -> Counter[str]:
