@@ -86,6 +86,19 @@ def test_the_event_is_looked_for_among_the_best_fifteen() -> None:
     assert told(*memories, event=event) is None
 
 
+def test_an_event_of_a_pronoun_and_one_word_has_to_have_the_word() -> None:
+    event = question(lexemes=["away"])
+    away = EventAnchor("during", "she was away", None, "while she was away")
+    left = candidate("0", text="She left.", vector=unit(0.9), lexemes=["left"])
+    gone = candidate("1", text="I am away.", vector=unit(0.7), lexemes=["away"])
+    assert told(left, event=event, anchor=away) is None
+    found = told(left, gone, event=event, anchor=away)
+    assert found is not None
+    assert found.memory_id == "1"
+    named = EventAnchor("during", "Ana was away", None, "while Ana was away")
+    assert told(left, event=event, anchor=named) is not None
+
+
 def test_the_window_ends_with_the_event_and_is_firm_if_a_distance_is_named() -> None:
     event = question(lexemes=["move"])
     memory = candidate("0", text="Ana moved.", vector=unit(0.9), occurred=[TODAY])

@@ -40,6 +40,7 @@ LEAST_COVERAGE = 0.6
 YEARS_BACK = 10
 """Years in which the month, day or season of a question is looked for."""
 
+_PRONOUNS = frozenset("i you he she it we they".split())
 _EARLIER = frozenset({"before", "until"})
 
 
@@ -168,7 +169,8 @@ def resolve_event(
         [hit.memory_id for hit in arm(search)] for arm in (semantic.search, keyword.search)
     )
     candidates = request.graph.read(request.bank_id, CANDIDATE, list(fused)[:CANDIDATES])
-    memory = _best_match(event, list(candidates.values()))
+    told = [each for each in candidates.values() if _may_tell(each, anchor.event, event)]
+    memory = _best_match(event, told)
     if memory is None:
         return None
     span = anchor_window(anchor, event_time(memory), request.question.asked_at)
@@ -196,6 +198,15 @@ def event_time(memory: Candidate) -> TimeSpan:
     if dated:
         return min(dated, key=lambda span: (span.duration, span.start))
     return TimeSpan.of_day(memory.mentioned_at)
+
+
+def _may_tell(memory: Candidate, words: str, event: Question) -> bool:
+    """Return False for "while she was away", of which only one word can be compared, and is not.
+
+    Other memories of somebody called "she" are too much like it.
+    """
+    is_vague = words.casefold().partition(" ")[0] in _PRONOUNS and len(event.lexemes) < 2
+    return not is_vague or not set(event.lexemes).isdisjoint(memory.lexemes)
 
 
 def _best_match(event: Question, candidates: list[Candidate]) -> Candidate | None:
