@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from hindsight_integrations.nlp.time import calendar
+from hindsight_integrations.nlp.time import calendar, lower_case
 from hindsight_integrations.nlp.time.calendar import Recurring, Step, When
 from hindsight_integrations.nlp.time.direction import Evidence, is_moved_from
 from hindsight_integrations.nlp.time.grammar import Grammar, Match
@@ -126,10 +126,8 @@ def _abbreviated(month: Token) -> bool:
     return month.end - month.start <= _LONGEST_ABBREVIATION
 
 
-@DATES.rule("(?<=[IN SINCE UNTIL FROM])MAYBE_MONTH", "MAYBE_MONTH (?=OF? YEAR)", only="en")
-def _lower_case_month(match: Match) -> When:
-    """Read a month in lower case, as chats have it: "in may", "may 2021"."""
-    return match.context.when(match.tokens[0])
+DATES.rule(lower_case.IN_MONTH, only="en")(lower_case.lower_case_month)
+DATES.rule(lower_case.ON_DAY, only="en")(lower_case.lower_case_day)
 
 
 @DATES.rule(

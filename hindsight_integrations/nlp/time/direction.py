@@ -13,21 +13,17 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import lru_cache
-from itertools import accumulate
-from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.spacy_pipeline import Token as Word
+from hindsight_integrations.nlp.time.headings import BOX, is_ticked, tense_of_setting
 from hindsight_integrations.nlp.time.lexer import WORDS, Language, Tense
+from hindsight_integrations.nlp.time.stems import verb_stems
 
 _WORDS = word_sets("directions")
 
-_BOX = re.compile(r"\s*(?:[-*+•]\s+|\d+[.)]\s+)?(?:\[(?P<mark>[ xX✓✔*-]?)\]|(?P<sign>[☐☑✅✔✓]))\s*")
-_DONE = frozenset("xX✓✔☑✅")
 _ITEM = re.compile(r"\s*(?:[-*+•#>]|\d+[.)]\s|\[|☐|☑|✅)")
-_HEADING = re.compile(r"\s*(?:#{1,6}\s.*|\*\*.+\*\*:?|.*:)\s*\Z")
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|\Z)|\s[-–—]\s")
 _LAST_WORD = re.compile(r"([^\W\d_]+)\W*(?:the\s+)?\Z", re.IGNORECASE)
 
@@ -62,9 +58,6 @@ _NEWLINE = re.compile(r"\n")
 _REACH = 400
 """Characters on each side of a time that can be of its sentence."""
 
-_MOST_HEADINGS = 20
-"""Nearest headings above a time that may tell if it is past."""
-
 _WRAPPED = 50
 """Characters of a line that is wrapped rather than ended, at least."""
 
@@ -77,6 +70,11 @@ _REPEATED = re.compile(
     r"\b(?:once|twice|times|nights|evenings) (?:a|per|each|every) (?:week|fortnight|month|year)\b"
 )
 """Tells how often: "twice a week on Monday"."""
+
+_EACH_WEEK = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?<!first )(?<!next )weekly)\b"
+)
+"""Beside a weekday, these make it one of every week: "thursdays is bins, tuesday for glass"."""
 
 _HOUR = re.compile(
     r"\bat (?:\d|(?:half|quarter|noon|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
@@ -105,7 +103,7 @@ class Evidence(IntEnum):
     """Kinds of evidence for past or future, weakest first."""
 
     ASIDE = 0  # another clause, or words that fit both directions
-    DOUBTED = 1  # a past form that may tell of a plan: "seat added in May", "agreed to meet in May"
+    DOUBTED = 1  # fits both: "seat added in May", "agreed to meet in May", "joined the race in May"
     NOUN = 2
     PRESENT = 3  # a verb in the present tense: "starts in May", or "it breaks in May and stays so"
     TENSE = 4  # a verb that is past or future, or a check box
@@ -171,12 +169,14 @@ def direction(
     """
     first, last = _bounds(text, start, end)
     preposition = _preposition(text, first, start, end)
-    done = _box(text, start)
+    done = is_ticked(text, start)
     by_verb = None
     if words and language.code == "en":
         sentence = _sentence(text, first, last, start, end, words)
         if done is None and preposition == "on" and _may_be_told(sentence):
             return _by_setting(text, start, language, setting)
+        if done is None and _is_said_now(sentence):
+            return Direction("future", Evidence.PRESENT)
         by_verb = _by_verb(sentence, preposition, text[start:end])
     elif tense := language.tense(_clause_around(text, first, last, start, end)):
         by_verb = Direction(tense, Evidence.TENSE)
@@ -210,9 +210,9 @@ def is_habit(text: str, start: int, end: int) -> bool:
     """Return True if the sentence tells a habit: "usually trains on Monday"."""
     first, last = _bounds(text, start, end)
     sentence = text[first:last].casefold()
-    if _REPEATED.search(sentence):
+    if _REPEATED.search(sentence) or _EACH_WEEK.search(sentence):
         return True
-    return not _WORDS["habits"].isdisjoint(_LETTERS.findall(sentence))
+    return not (_WORDS["habits"] | _WORDS["collected"]).isdisjoint(_LETTERS.findall(sentence))
 
 
 def is_moved_from(text: str, start: int) -> bool:
@@ -230,7 +230,7 @@ def is_regular(text: str, start: int, end: int, words: Sequence[Word]) -> bool:
     if not before or before[-1].tense != "present":
         return False
     chain = before[-1]
-    verb, stems = sentence.words[chain.first], _stems(chain.verb)
+    verb, stems = sentence.words[chain.first], verb_stems(chain.verb)
     if verb.text.casefold() in _BE:
         return sentence.words[chain.end - 1].tag == "VBN" and _is_serviced(sentence, chain)
     hour = _HOUR.search(" ".join(sentence.folded(chain.end, sentence.time)))
@@ -240,7 +240,7 @@ def is_regular(text: str, start: int, end: int, words: Sequence[Word]) -> bool:
 
 def _is_serviced(sentence: _Sentence, chain: _Chain) -> bool:
     """Return True for a verb of a recurring service, or with several objects."""
-    stems = _stems(chain.verb)
+    stems = verb_stems(chain.verb)
     if not _WORDS["serviced"].isdisjoint(stems):
         return True
     set_once = not (_WORDS["setting"] | _WORDS["expecting"]).isdisjoint(stems)
@@ -288,7 +288,7 @@ def _sentence(
     text: str, first: int, last: int, start: int, end: int, words: Sequence[Word]
 ) -> _Sentence:
     """Return the clause-cut sentence: its words, without the time itself."""
-    box = _BOX.match(text, first, last)
+    box = BOX.match(text, first, last)
     nearby = words[
         bisect_left(words, box.end() if box else first, key=_start) : bisect_left(
             words, last, key=_start
@@ -428,7 +428,7 @@ def _tense_of_infinitive(words: Sequence[Word], first: int, previous: _Chain | N
 
 def _is_speech(verb: str) -> bool:
     """Return True for a verb of speech or resolve, which an order or plan follows."""
-    return not _WORDS["committing"].isdisjoint(_stems(verb))
+    return not _WORDS["committing"].isdisjoint(verb_stems(verb))
 
 
 def _depends(words: Sequence[Word], tag: str, previous: _Chain) -> bool:
@@ -450,18 +450,6 @@ def _parted(words: Sequence[Word], first: int, end: int) -> bool:
     return any(word.text in _MARKS or word.tag == "CC" for word in words[first:end])
 
 
-def _stems(word: str) -> set[str]:
-    """Return the base forms that a regular verb form may have, and the form itself."""
-    stems = {word, {"bought": "buy", "got": "get", "told": "tell", "held": "hold", "kept": "keep",
-                    "sold": "sell", "swore": "swear", "said": "say"}.get(word, word)}  # fmt: skip
-    for ending in ("ed", "d", "ing", "es", "s"):
-        if word.endswith(ending) and len(word) > len(ending) + 2:
-            stem = word[: -len(ending)]
-            stems |= {stem, stem + "e", stem[:-1] if stem[-1:] == stem[-2:-1] else stem}
-            stems.add(stem[:-1] + "y" if stem.endswith("i") else stem)
-    return stems
-
-
 def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | None:
     """Return the direction given by the verb of the time's clause."""
     inside = [c for c in sentence.chains if sentence.start <= c.first < sentence.end]
@@ -469,12 +457,12 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
     if not inside:
         return None
     chain = before[-1] if before else inside[0]
+    if before[1:] and _is_entered_for(sentence.words, chain):
+        chain = before[-2]
     if before and _sets(chain.verb, preposition):
         told = chain.tense == "past"  # "promised for 4 January", which may be over
         return Direction("future", Evidence.PRESENT if told else Evidence.TENSE)
-    if before and _expects(sentence, chain, preposition):
-        return Direction("future", Evidence.TENSE)
-    if before and preposition == "for" and _is_entered(sentence):
+    if before and (_expects(sentence, chain, preposition) or _is_entered(sentence, preposition)):
         return Direction("future", Evidence.TENSE)
     if preposition == "from" and _is_moved(sentence):
         return None
@@ -482,7 +470,7 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
         ahead = sentence.words[chain.first].text.casefold() in _HAVE
         return Direction("future", Evidence.PRESENT) if ahead else Direction("past", Evidence.ASIDE)
     if chain.tense == "past":
-        return Direction("past", _evidence_of_past(sentence, chain, preposition))
+        return _told_in_past(sentence, chain, preposition)
     verbs = {i for one in inside for i in range(one.first, one.end)}
     nouns = [
         sentence.words[i].text.casefold()
@@ -504,6 +492,52 @@ def _may_be_told(sentence: _Sentence) -> bool:
     return inside[:1] != [] and inside[0] in _WORDS["same_in_past"]
 
 
+def _is_said_now(sentence: _Sentence) -> bool:
+    """Return True for a new date: "now 12 October", "October 12th now"."""
+    before = sentence.folded(max(sentence.start, sentence.time - 2), sentence.time)
+    after = sentence.folded(sentence.time, sentence.end)
+    return before[-1:] == ["now"] or before in (["now", "on"], ["now", "in"]) or after == ["now"]
+
+
+def _told_in_past(sentence: _Sentence, chain: _Chain, preposition: str) -> Direction:
+    """Return the direction of a time beside a past form; what was arranged may be to come."""
+    evidence = _evidence_of_past(sentence, chain, preposition)
+    if chain.first >= sentence.time or evidence < Evidence.DOUBTED:
+        return Direction("past", evidence)
+    between, stems = sentence.folded(chain.end, sentence.time), verb_stems(chain.verb)
+    settled = not _WORDS["settling"].isdisjoint(stems)
+    naming = not preposition and not _WORDS["naming"].isdisjoint(stems)
+    named = naming and all(
+        word.tag[:2] in ("NN", "PR", "DT") for word in sentence.words[chain.end : sentence.time]
+    )
+    if named or (settled and preposition == "from") or _is_of_an_event(sentence, chain, between):
+        return Direction("future", Evidence.DOUBTED)
+    got = not _WORDS["entering"].isdisjoint(stems) and not _WORDS["seats"].isdisjoint(between)
+    doubted = got or (settled and between[:1] == ["on"])
+    return Direction("past", Evidence.DOUBTED if doubted else evidence)
+
+
+def _is_of_an_event(sentence: _Sentence, chain: _Chain, between: Sequence[str]) -> bool:
+    """Return True for an event that was entered for: "signed up for the half marathon in May"."""
+    stems = verb_stems(chain.verb)
+    settled = between[:1] == ["on"] and not _WORDS["settling"].isdisjoint(stems)
+    entered = "for" in between or not _WORDS["seats"].isdisjoint(between)
+    if not settled and not (entered and not _WORDS["entering"].isdisjoint(stems)):
+        return False
+    nouns = [
+        word
+        for word in sentence.words[chain.end : sentence.time]
+        if word.tag[:2] == "NN" or word.tag == "VBG" or word.text.casefold() in _WORDS["races"]
+    ]
+    events = (_WORDS["plan_nouns"] | _WORDS["races"]) - _WORDS["seats"]
+    return bool(nouns) and (nouns[-1].tag == "VBG" or nouns[-1].text.casefold() in events)
+
+
+def _is_entered_for(words: Sequence[Word], chain: _Chain) -> bool:
+    """Return True for what somebody enters for, as "swimming" in "signed up for swimming"."""
+    return words[chain.first].tag == "VBG" and words[chain.first - 1].text.casefold() == "for"
+
+
 def _evidence_of_past(sentence: _Sentence, chain: _Chain, preposition: str) -> Evidence:
     """Return how strongly a past form is evidence of a past time after it."""
     if any(word.text in _MARKS for word in sentence.words[chain.end : sentence.time]):
@@ -518,7 +552,9 @@ def _evidence_of_past(sentence: _Sentence, chain: _Chain, preposition: str) -> E
     told = sentence.folded(chain.first, chain.end)
     if "to" in told and not _INTENDED.isdisjoint(told):
         return Evidence.ASIDE  # "were going to fly on 21 April", which may be to come
-    arranged = not _WORDS["arranging"].isdisjoint(_stems(chain.verb))
+    arranged = not _WORDS["arranging"].isdisjoint(verb_stems(chain.verb))
+    if "to" in told[1:] and _is_speech(told[0]):
+        arranged = True  # "promised to be done by April"
     return Evidence.DOUBTED if headline or arranged else Evidence.TENSE
 
 
@@ -554,8 +590,10 @@ def _origin(sentence: _Sentence, nouns: Sequence[str], time: str) -> Direction |
     return Direction("past", Evidence.ASIDE) if known or subject else None
 
 
-def _is_entered(sentence: _Sentence) -> bool:
+def _is_entered(sentence: _Sentence, preposition: str) -> bool:
     """Return True for an entry into a calendar: "noted in the diary for 5 May"."""
+    if preposition != "for":
+        return False
     written = sentence.folded(sentence.start, sentence.time)
     return not _WORDS["calendars"].isdisjoint(written)
 
@@ -563,18 +601,28 @@ def _is_entered(sentence: _Sentence) -> bool:
 def _is_moved(sentence: _Sentence) -> bool:
     """Return True if the verb before the time sets a new date."""
     before = [chain for chain in sentence.chains if chain.first < sentence.time]
-    return bool(before) and not _WORDS["setting"].isdisjoint(_stems(before[-1].verb))
+    return bool(before) and not _WORDS["setting"].isdisjoint(verb_stems(before[-1].verb))
+
+
+def is_dated(text: str, start: int, end: int, words: Sequence[Word]) -> bool:
+    """Return True for a month that something is moved to or booked for: "deferred to January"."""
+    first, last = _bounds(text, start, end)
+    preposition = _preposition(text, first, start, end)
+    sentence = _sentence(text, first, last, start, end, words)
+    before = [chain for chain in sentence.chains if sentence.start <= chain.first < sentence.time]
+    verbs = _WORDS["moving" if preposition == "to" else "dating"]
+    return bool(before) and not verbs.isdisjoint(verb_stems(before[-1].verb))
 
 
 def _sets(verb: str, preposition: str) -> bool:
     """Return True for a verb that sets a future date: "moved to Thursday", "booked for Friday"."""
     sets = preposition in ("to", "for", "until", "till")
-    return sets and not _WORDS["setting"].isdisjoint(_stems(verb))
+    return sets and not _WORDS["setting"].isdisjoint(verb_stems(verb))
 
 
 def _expects(sentence: _Sentence, chain: _Chain, preposition: str) -> bool:
     """Return True for a participle that sets a future date: "Payment expected Friday"."""
-    if chain.end - chain.first > 1 or _WORDS["expecting"].isdisjoint(_stems(chain.verb)):
+    if chain.end - chain.first > 1 or _WORDS["expecting"].isdisjoint(verb_stems(chain.verb)):
         return False
     lead = sentence.folded(max(sentence.start, chain.first - 1), chain.first)
     awaited = chain.verb in ("expected", "forecast", "anticipated") and preposition == "on"
@@ -644,42 +692,5 @@ def _by_setting(
     text: str, start: int, language: Language, setting: Sequence[str]
 ) -> Direction | None:
     """Return the direction given by the heading, the title, or the question answered."""
-    for above in (*_headings(text, start), *setting):
-        if above.rstrip().endswith("?"):
-            tense = language.tense(above)
-            if tense:
-                return Direction(tense, Evidence.NOUN)
-            continue
-        words = _LETTERS.findall(above.casefold())
-        ahead = not _WORDS["headings_ahead"].isdisjoint(words) or "to do" in above.casefold()
-        back = not _WORDS["headings_back"].isdisjoint(words)
-        if ahead != back:
-            return Direction("future" if ahead else "past", Evidence.NOUN)
-    return None
-
-
-def _headings(text: str, start: int) -> Iterator[str]:
-    """Yield the lines above an offset that are headings or introductions, nearest first."""
-    headings = _all_headings(text)
-    above = bisect_left(headings, text.rfind("\n", 0, start) + 1, key=itemgetter(0))
-    nearest = headings[max(0, above - _MOST_HEADINGS) : above]
-    yield from (line for _, line in reversed(nearest))
-
-
-@lru_cache(maxsize=4)
-def _all_headings(text: str) -> Sequence[tuple[int, str]]:
-    """Return the headings and introductions of a text with their offsets.
-
-    They are kept for the next times of the same text: a long list would else be read for each.
-    """
-    starts = accumulate((len(line) + 1 for line in text.split("\n")), initial=0)
-    lines = zip(starts, text.split("\n"), strict=False)
-    return tuple((start, line) for start, line in lines if _HEADING.match(line))
-
-
-def _box(text: str, start: int) -> bool | None:
-    """Return True if the line is a ticked entry of a list, False for an open one, else None."""
-    box = _BOX.match(text, text.rfind("\n", 0, start) + 1)
-    if box is None:
-        return None
-    return (box["mark"] or box["sign"] or " ") in _DONE
+    tense = tense_of_setting(text, start, language, setting)
+    return Direction(tense, Evidence.NOUN) if tense else None

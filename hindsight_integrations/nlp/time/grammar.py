@@ -121,7 +121,9 @@ class Context:
             past, future = self.occurrence(when, "past"), self.occurrence(when, "future")
             return TimeSpan(past.start, future.end, Precision.RANGE)
         if yearly and shown and shown.evidence is Evidence.DOUBTED:
-            return self._doubted(when)
+            return self._doubted(when, tense)
+        if shown and shown.evidence is Evidence.DOUBTED and tense == "future":
+            raise ValueError("it may be of the entry as well as of the event")
         monthly = when.cycle is Precision.MONTH
         if monthly and shown and shown.evidence is Evidence.DOUBTED:
             return self._clearly_over(when)
@@ -141,16 +143,18 @@ class Context:
             raise ValueError("it may be the last or the next one")
         return nearest
 
-    def _doubted(self, when: Recurring) -> TimeSpan:
-        """Return the latest occurrence of a time of the year, if none to come is nearer.
+    def _doubted(self, when: Recurring, tense: Tense) -> TimeSpan:
+        """Return the occurrence of a time of the year by this tense, if no other is nearer.
 
         Raises:
             ValueError: one is, and may be meant: "signed up for a race on 10 November".
         """
-        past = when.past(self.reference)
-        if when.nearest(self.reference).start > past.start:
-            raise ValueError("it may be still to come")
-        return past
+        meant = self.occurrence(when, tense)
+        nearest = when.nearest(self.reference)
+        ahead = nearest.start > meant.start
+        if ahead if tense == "past" else nearest.start < meant.start:
+            raise ValueError("it may be the one over as well as the next")
+        return meant
 
     def _clearly_over(self, when: Recurring) -> TimeSpan:
         """Return the latest occurrence of a day of the month, if it is by far the nearest.

@@ -16,7 +16,7 @@ from typing import Literal
 from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import EARLIEST, LATEST, Recurring, When, plus
 from hindsight_integrations.nlp.time.dates import FEW
-from hindsight_integrations.nlp.time.direction import is_habit, is_moved_from
+from hindsight_integrations.nlp.time.direction import is_dated, is_habit, is_moved_from
 from hindsight_integrations.nlp.time.grammar import UNITS, Grammar, Match, ParsedText
 from hindsight_integrations.nlp.time.idioms import is_the_most
 from hindsight_integrations.nlp.time.lexer import WORDS, Token, TokenKind
@@ -25,7 +25,7 @@ from hindsight_integrations.timespan import Precision, TimeSpan, as_utc
 RELATIONS = Grammar()
 """The last pass."""
 
-_SHORT_WEEKDAYS = frozenset({"Mon", "Tue", "Tues", "Thu", "Thurs", "Fri"})
+_SHORT_WEEKDAYS = frozenset({"Mon", "Tue", "Tues", "Thu", "Thurs", "Fri", "tues", "thurs"})
 
 _POSSESSIVE = re.compile(r"['’]s\b")
 
@@ -243,6 +243,26 @@ def _month(match: Match) -> When | None:
     return None if match.context.word_after(match.end) == "of" else match.whens()[0]
 
 
+@RELATIONS.rule("[FOR TO] MONTH", only="en")
+def _dated_month(match: Match) -> When | None:
+    """Read a month that something is set for: "deferred to January", "booked it for August"."""
+    statement, context = match.context.statement, match.context
+    if statement is None or _POSSESSIVE.match(context.text, match.end) or _named_for_a_month(match):
+        return None
+    (when,) = match.whens()
+    over = isinstance(when, Recurring) and when.nearest(match.now).end <= match.now
+    if over and match.has(TokenKind.FOR):
+        return None  # "planned a lot for June", said in July
+    return when if is_dated(context.text, match.start, match.end, statement.words) else None
+
+
+@RELATIONS.rule("MONTH END", only="en")
+def _due_month(match: Match) -> When | None:
+    """Read a month after "due": "MOT due June"."""
+    due = match.context.word_before(match.start).casefold() == "due"
+    return match.whens()[0] if due and match.context.statement is not None else None
+
+
 @RELATIONS.rule("[IN FOR] THE SEASON END", "[DURING OVER] THE SEASON")
 @RELATIONS.rule("IN SEASON", only="de es fr")
 @RELATIONS.rule("[IN AT ON TO OVER FOR DURING] THE? HOLIDAY")
@@ -318,7 +338,15 @@ def _short_weekday(match: Match) -> When | None:
     spelled = match.context.text[match.start : match.end]
     if match.context.statement is None or spelled not in _SHORT_WEEKDAYS:
         return None
+    if _heads_the_note(match):
+        return None
     return match.context.when(match.tokens[0])
+
+
+def _heads_the_note(match: Match) -> bool:
+    """Return True for the weekday of the note itself: "Mon. Boiler out", written on a Monday."""
+    opens = not match.context.text[: match.start].strip()
+    return opens and match.tokens[0].value == match.now.weekday()
 
 
 def _owns(match: Match) -> bool:
