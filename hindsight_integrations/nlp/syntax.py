@@ -20,6 +20,7 @@ from hindsight_integrations.nlp.spacy_pipeline import preferred_model
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
+    from spacy.tokens import Token as SpacyToken
 
 LONGEST_SENTENCE = 600
 """Characters of a sentence above which it is not parsed: it is a list or no prose."""
@@ -264,12 +265,24 @@ def _tagged(language: Language, sentence: str) -> tuple[Word, ...]:
 def _words_of(doc: Doc) -> tuple[Word, ...]:
     return tuple(
         Word(
-            token.i, token.text, token.idx, _lemma(token.text, token.lemma_),
+            token.i, token.text, token.idx, _lemma(token.text, _of_be(token) or token.lemma_),
             "NNP" if _SITE.fullmatch(token.text) else token.tag_,
             token.dep_, token.head.i, token.ent_type_,
         )
         for token in doc
     )  # fmt: skip
+
+
+_BE_UNMARKED = {"m": "VBP", "s": "VBZ", "re": "VBP"}
+"""Forms of "be" without their apostrophe, with their tags: "im", "shes", "theyre"."""
+
+
+def _of_be(token: SpacyToken) -> str:
+    """Return "be" for the "s" of "shes a nurse", which has no lemma of its own; else ""."""
+    joined = token.i > 0 and token.nbor(-1).tag_ in ("PRP", "DT", "WP", "EX")
+    unmarked = _BE_UNMARKED.get(token.text.lower()) == token.tag_
+    helps = token.dep_[:3] == "aux" and token.head.tag_ in ("VBD", "VBN")  # or "have": "hes got"
+    return "be" if joined and unmarked and not (helps or token.nbor(-1).whitespace_) else ""
 
 
 def _lemma(text: str, lemma: str) -> str:

@@ -14,6 +14,12 @@ _WORDS = word_sets("questions")
 _ARRIVING = ("to", "into", "onto", "in")
 _GONE = frozenset({"away", "out", "off"})
 _MOVES = frozenset({"move", "relocate", "settle"})
+_TURNS = frozenset(
+    "turn turns turned turning bear bears bore veer veers veered keep keeps kept".split()
+)
+"""Verbs before the side "left"."""
+_DONE_TO = frozenset("leave move return change turn start stop".split())
+"""Verbs that tell another event with an object than without: "moved", "moved the desk"."""
 
 
 def is_told(sentence: Sentence, index: int, planned: bool = False, past: bool = False) -> bool:
@@ -220,10 +226,60 @@ def has_left(sentence: Sentence, verb: int) -> bool:
 
 def _ways(sentence: Sentence, verb: int) -> set[str]:
     """Return the prepositions and particles of a move: "from" and "to" of "from Jena to Bonn"."""
+    return {sentence.words[i].lower for i in _all_ways(sentence, verb)}
+
+
+def _all_ways(sentence: Sentence, verb: int) -> tuple[int, ...]:
     ways = sentence.children(verb, "prep", "advmod", "prt")
-    ways += tuple(to for way in ways for to in sentence.children(way, "prep"))
-    return {sentence.words[i].lower for i in ways}
+    return ways + tuple(to for way in ways for to in sentence.children(way, "prep"))
 
 
 def _only_leaves(ways: set[str]) -> bool:
     return bool(ways & {*_GONE, "from"}) and not ways & {"to", "into", "onto"}
+
+
+def is_another_event(sentence: Sentence, verb: int) -> bool:
+    """Return True for "left her keys", "moved the desk" and "moved closer to the screen".
+
+    They are not meant by "who left?" and "when did Ana move?". What somebody leaves for good has a
+    name, or is a company, a team or a home.
+    """
+    word = sentence.words[verb]
+    if word.lemma not in _DONE_TO:
+        return False
+    if verb and sentence.words[verb - 1].lower in _TURNS and word.lower == "left":
+        return True
+    things = [sentence.words[i] for i in sentence.children(verb, "dobj")]
+    if any(not (thing.is_proper or thing.is_time) for thing in things):
+        return word.lemma != "leave" or not any(t.lemma in _WORDS["left_for_good"] for t in things)
+    return word.lemma == "move" and _is_a_step(sentence, verb)
+
+
+def _is_a_step(sentence: Sentence, verb: int) -> bool:
+    """Return True for a move within a room or a list: "closer", "over", "to the window"."""
+    below = [sentence.words[i] for i in sentence.children(verb, "advmod", "prt", "acomp")]
+    if any(word.tag in ("RBR", "JJR", "RP") or word.lower in _WORDS["steps"] for word in below):
+        return True
+    ways = _all_ways(sentence, verb)
+    goals = [sentence.words[i] for way in ways for i in sentence.children(way, "pobj")]
+    homes = _WORDS["left_for_good"] | _WORDS["homes"]
+    return any(
+        not (goal.is_proper or goal.is_time or goal.lemma in homes)
+        for goal in goals
+        if sentence.words[goal.head].lower in ("to", "into", "onto", "towards", "toward")
+    )
+
+
+def is_done_by_noun(sentence: Sentence, noun: int) -> bool:
+    """Return True for a noun that tells the event itself: "has a job", "the meeting is at 3".
+
+    "Turned down the job" and "new designs from Ana arrived" do not tell that somebody works, or
+    what Ana designs.
+    """
+    word, verb = sentence.words[noun], sentence.words[sentence.words[noun].head]
+    if word.dep in ("dobj", "attr", "oprd"):
+        return verb.lemma in _WORDS["done_as_noun"]
+    by_one = word.tag == "NNS" and any(
+        sentence.words[i].lower in ("from", "by") for i in sentence.children(noun, "prep")
+    )
+    return word.dep not in ("pobj", "compound", "conj", "appos") and not by_one

@@ -35,6 +35,7 @@ from hindsight_integrations.reflect.answers.roles import are_interchangeable
 from hindsight_integrations.reflect.answers.values import (
     DATES,
     has_length,
+    has_occupation_beside,
     is_age,
     is_measured,
     is_occupied,
@@ -500,6 +501,8 @@ class Match(PersonMatch):
     def _has_role(self) -> bool:
         """Return True if the sentence gives the subject's occupation: "is a nurse"."""
         own = set[int]().union(*self._at.values())
+        if any(has_occupation_beside(self._sentence, i) for i in own):
+            return True
         return any(
             self.agents(i) & own and self.is_told(i) and is_occupied(self._sentence, i)
             for i, word in enumerate(self._words)

@@ -86,7 +86,10 @@ class PersonMatch(VerdictMatch):
         agents, speaker = self._asked_for(verb), self._statement.memory.speaker
         spoken = speaker and any(self._words[i].lower in SELF for i in agents)
         before = self._statement.before and any(self._words[i].lower in THIRD for i in agents)
-        return bool(agents & others or spoken or before)
+        acting = agents & others
+        if not self._query.terms:  # "who left?" asks for no train
+            acting = {i for i in acting if self._is_one(i)}
+        return bool(acting or spoken or before)
 
     def _describes(self, name: Term) -> bool:
         """Return True if the sentence describes the person: "is a nurse", "Ana, the nurse"."""

@@ -14,7 +14,9 @@ from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.answers.factual import (
     has_arrived,
     has_left,
+    is_another_event,
     is_beside,
+    is_done_by_noun,
     is_modifier,
     is_rumoured,
     is_told,
@@ -63,6 +65,8 @@ _CONTRASTS = frozenset({"while", "whereas", "though", "although", "because", "si
 _EVENTS = frozenset(stem for word in WORDS["events"] for stem in lexemes(word))
 _OF_ANY = frozenset({Asked.WHETHER, Asked.SAID, Asked.EVENTS})
 """Questions to which what is not so may be quoted, without a yes."""
+_DONE_BY_ONE = frozenset({Asked.WHO, Asked.WHAT, Asked.WHERE, Asked.WHETHER})
+"""Questions of what somebody does, which a noun of the matter alone does not tell."""
 _PLACING = frozenset({"in", "at", "on", "inside", "near"})
 _ALL = frozenset({"all", "both"})
 _SAME_WAYS = tuple(
@@ -149,8 +153,12 @@ class RoleMatch(TermMatch):
         ]
 
     def _is_other_move(self, verb: int) -> bool:
-        """Return True for a move that does not say where somebody lives now."""
+        """Return True for a move that does not say where somebody lives now, or is only a step."""
         query = self._query
+        if not any(term is not query.subject for term in query.terms) and is_another_event(
+            self._sentence, verb
+        ):
+            return True
         if query.action not in LIVING or query.past or query.asks_former:
             return False
         left = query.asked is Asked.WHETHER and has_left(self._sentence, verb)
@@ -505,7 +513,8 @@ class RoleMatch(TermMatch):
         """Return the agents of a verb whose objects are all terms of the question."""
         objects = self._sentence.children(verb, "dobj")
         things = {index for each in objects for index in self._sentence.subtree(each)}
-        named = all(self._at[term.text] & things for term in self._query.terms)
+        terms = self._query.terms
+        named = bool(terms) and all(self._at[term.text] & things for term in terms)
         return self.agents(verb) if named else set()
 
     def _turns(self, verb: int) -> bool:
@@ -530,6 +539,8 @@ class RoleMatch(TermMatch):
         if query.asked is not Asked.WHETHER and self._is_not_done(verb) != query.is_negated:
             return False
         if not (word.is_verb or word.tag == "JJ"):
+            if query.asked in _DONE_BY_ONE and not is_done_by_noun(self._sentence, verb):
+                return False
             return query.asked is not Asked.WHO or query.subject is not None
         if query.subject is None:
             objects = {i for term in query.terms for i in self._at[term.text]}

@@ -111,6 +111,15 @@ def is_occupied(sentence: Sentence, verb: int) -> bool:
     return not sentence.is_denied(verb) and any(is_occupation(word.lemma) for word in values)
 
 
+def has_occupation_beside(sentence: Sentence, name: int) -> bool:
+    """Return True for "Stan (electrician)" and "Ana, the vet": an occupation in apposition."""
+    word = sentence.words[name]
+    beside = [*sentence.children(name, "appos"), *((word.head,) if word.dep == "appos" else ())]
+    return word.is_proper and any(
+        is_occupation(sentence.words[i].lemma) and _is_beside(sentence, name, i) for i in beside
+    )
+
+
 def is_occupation(noun: str) -> bool:
     """Return True for the base form of a word for what somebody does for a living."""
     return noun in _OCCUPATIONS or noun.endswith(_CRAFTS)

@@ -116,6 +116,8 @@ class VerdictMatch(CauseMatch):
         """
         if self._parts_from(told) or self._is_otherwise(told) or self._denies_value(told):
             return True
+        if self._is_over(told) or self._leaves_what_is_told(told):
+            return True
         cue = may_have_ended(self._words)
         if cue is None or self._is_with_another(told) or not self._is_end_of(cue, told):
             return False
@@ -154,6 +156,46 @@ class VerdictMatch(CauseMatch):
         if people - own and all(self._words[i].dep == "poss" for i in near & own):
             return False  # "after his father died"
         return bool(near & own) and all(self._words[i].lemma in kinds for i in things - own)
+
+    def _is_over(self, told: Sentence) -> bool:
+        """Return True for "the diet is over", if the other sentence or the question has a diet."""
+        known = self._known(told)
+        return any(
+            self._words[over].lower in _HINTS["over"]
+            and not self._sentence.children(over, "pobj")
+            and not self._sentence.is_denied(verb)
+            and any(
+                known.intersection(lexemes(self._words[j].text))
+                for i in self.agents(verb)
+                for j in self._sentence.subtree(i)
+            )
+            for verb, word in enumerate(self._words)
+            if word.lemma == "be"
+            for over in self._sentence.children(verb, "advmod", "acomp", "prt", "prep", "attr")
+        )
+
+    def _leaves_what_is_told(self, told: Sentence) -> bool:
+        """Return True for "quit Greggs", if the other sentence puts the same person there."""
+        subject = self._query.subject
+        own = self._positions(subject) if subject is not None else set()
+        of_subject = subject.stems if subject is not None else frozenset[str]()
+        places = {
+            stem
+            for word in told.words
+            if word.is_proper
+            for stem in lexemes(word.text)
+            if stem not in of_subject
+        }
+        return any(
+            bool(self.agents(verb) & own)
+            and word.tag in ("VBD", "VBN")
+            and not self._sentence.is_denied(verb)
+            and any(
+                places.intersection(lexemes(self._words[i].text)) for i in self._near(verb) - own
+            )
+            for verb, word in enumerate(self._words)
+            if word.lemma in _HINTS["parting_from"]
+        )
 
     def _is_only_part(self, word: Word, told: Sentence) -> bool:
         """Return True for the "plot" of "gave up plot 14", where the other has "plot rent"."""
@@ -269,10 +311,25 @@ class VerdictMatch(CauseMatch):
             if word.is_verb
         ):
             return False
-        return any(
+        return self._is_as_before(told) or any(
             self._is_in_new_state(i, own, told) or self._is_restored(i, own)
             for i in self._sentence.roots()
         )
+
+    def _is_as_before(self, told: Sentence) -> bool:
+        """Return True for "env up again" and "the lift works again", of what is "down"."""
+        spoken = {word.lower for word in self._words}
+        bad = _HINTS["out_of_order"]
+        if spoken.isdisjoint(("again", "back")) or not spoken.isdisjoint(bad):
+            return False
+        if any(word.lemma in _HINTS["failing"] for word in self._words):
+            return False
+        named = any(
+            self._positions(term)
+            for term in self._query.terms
+            if not term.is_self and folded(term.text) not in bad
+        )
+        return named and any(word.lower in bad for word in told.words)
 
     def _is_in_new_state(self, verb: int, own: Set[int], told: Sentence) -> bool:
         """Return True for "is home", if the other sentence has no such word."""
