@@ -103,3 +103,46 @@ def test_memories_are_read_again_only_if_a_text_says_otherwise(
 def test_of_new_names_any_mention_of_the_batch_tells_the_kind(memory: Hindsight) -> None:
     memory.retain_many("b", ["Zayd has a cold.", "Zayd's wife is a nurse."])
     assert kind(memory, "Zayd") == "person"
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("Juno", ["Juno brought in a mouse.", "Fed Juno and changed her litter."]),
+        ("Juno", ["Took Juno to the vet."]),
+        ("Gerald", ["Gerald failed his MOT.", "Parked Gerald by the barn."]),
+        ("Gerald", ["Gerald needs diesel and the clutch is slipping."]),
+        ("Rosa", ["Rosa are recalling the pumps.", "Rang Rosa for a part."]),
+    ],
+)
+def test_animals_vehicles_and_makes_are_no_persons(
+    memory: Hindsight, name: str, texts: list[str]
+) -> None:
+    retained(memory, *texts)
+    assert kind(memory, name) != "person"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Gerald took his daughter to school and she cried.",
+        "Juno's mother is a nurse.",
+        "Juno took the dog to the vet. Juno's wife paid.",
+        "Ask a Ms. Van Wyk.",
+    ],
+)
+def test_people_with_the_same_names_stay_persons(memory: Hindsight, text: str) -> None:
+    retained(memory, text)
+    assert "person" in {entity.kind for entity in memory.entities.list("b").items}
+
+
+def test_a_firm_that_acts_is_no_place(memory: Hindsight) -> None:
+    retained(memory, "Back from Brightwater, good meeting, they want phase two.")
+    assert kind(memory, "Brightwater") == "concept"
+    retained(memory, "We moved to Wexcombe.")
+    assert kind(memory, "Wexcombe") == "place"
+
+
+def test_a_trade_ends_the_name_of_a_firm(memory: Hindsight) -> None:
+    retained(memory, "Whitney Sawmill delivered the beams.", "Rang Hollins Joinery.")
+    assert kind(memory, "Whitney Sawmill") == kind(memory, "Hollins Joinery") == "organization"

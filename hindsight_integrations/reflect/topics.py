@@ -56,6 +56,7 @@ _DEFINITE = frozenset("the this that these those".split())
 _MINE = frozenset("my our".split())
 _CHOOSING = frozenset(_TABLE["choosing"].split())
 _PASSING = frozenset(_TABLE["passing"].split())
+_ANIMALS = frozenset(_TABLE["animals"].split())
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 _PEOPLE = frozenset(table("changes")["people"]["persons"].split())
 _GIVING = frozenset("give hand lend show tell offer bring owe pay sell send teach pass".split())
@@ -271,9 +272,13 @@ def _is_one_of_several(sentence: Sentence, noun: Word) -> bool:
 
 
 def _may_be_the_only_one(noun: Word, determiner: Word) -> bool:
-    """Return True for "the boiler": "this boiler" may be any, and "the game" is soon another."""
+    """Return True for "the boiler": "this boiler" may be any, and "the game" is soon another.
+
+    So is "the dog": of somebody's own and the neighbour's, no sentence says which it is.
+    """
     is_plural = noun.tag == "NNS" and noun.lower.endswith("s")
-    return determiner.lower == "the" and not is_plural and noun.lemma not in _PASSING
+    several = noun.lemma in _PASSING | _ANIMALS
+    return determiner.lower == "the" and not is_plural and not several
 
 
 def _is_plain(word: Word) -> bool:

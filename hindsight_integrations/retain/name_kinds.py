@@ -16,6 +16,7 @@ from itertools import pairwise
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.retain.name_things import acts, is_no_person
 
 _WORDS = word_sets("names")
 _TITLES = _WORDS["honorifics"] | _WORDS["ranks"]
@@ -233,9 +234,20 @@ def votes_of_context(text: str, start: int, end: int) -> Counter[str]:
         votes[NO_PLACE] += NAME_FORM_WEIGHT
     if _AT_BEFORE.search(before) and not possessed:
         votes[NO_PERSON] += _CONTEXT_WEIGHT
+    votes += _votes_of_things(text, start, end)
     if phrase:
         votes += _votes_of_phrase(phrase.group(1).split(), phrase.group(2))
     return votes
+
+
+def _votes_of_things(text: str, start: int, end: int) -> Counter[str]:
+    """Return the votes against a person and a place of what the name does or undergoes."""
+    return Counter(
+        {
+            NO_PERSON: _GAZETTEER_WEIGHT * is_no_person(text, start, end),
+            NO_PLACE: _CONTEXT_WEIGHT * acts(text, end),
+        }
+    )
 
 
 def _weight_of_verbs(text: str, end: int, before: str, after: str) -> int:

@@ -21,6 +21,9 @@ from tests.reflect.test_natural_notes import NOTHING, answer
         (["Ann moved the meeting."], "Who moved?"),
         (["New designs from Lena arrived."], "What does Lena design?"),
         (["Ana: I turned down the nurse job at St Mary's."], "Where do I work?"),
+        (["Ana: New job at Brightline: applied today."], "Where do I work?"),
+        (["Maria applied for a job at the library."], "Does Maria work at the library?"),
+        (["Maria is hoping for a job at the library."], "Where does Maria work?"),
         (["Moved it to the 20th, Jase at a wedding the week before."], "Is Jase married?"),
     ],
 )

@@ -273,10 +273,12 @@ def _is_a_step(sentence: Sentence, verb: int) -> bool:
 def is_done_by_noun(sentence: Sentence, noun: int) -> bool:
     """Return True for a noun that tells the event itself: "has a job", "the meeting is at 3".
 
-    "Turned down the job" and "new designs from Ana arrived" do not tell that somebody works, or
-    what Ana designs.
+    "Turned down the job", "applied for a job" and "new designs from Ana arrived" do not tell that
+    somebody works, or what Ana designs.
     """
     word, verb = sentence.words[noun], sentence.words[sentence.words[noun].head]
+    if any(other.lemma in _WORDS["applying"] for other in sentence.words):
+        return False
     if word.dep in ("dobj", "attr", "oprd"):
         return verb.lemma in _WORDS["done_as_noun"]
     by_one = word.tag == "NNS" and any(

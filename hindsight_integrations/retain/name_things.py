@@ -1,0 +1,94 @@
+"""Tell from the words beside a name that it is an animal's, a vehicle's, a make's or a firm's.
+
+"Juno is purring", "parked Gerald by the barn" and "Skoda are recalling it" are of no person,
+whatever the name is like. What a person may do or have as well tells nothing here.
+"""
+
+from __future__ import annotations
+
+import re
+
+_BEFORE = 40
+"""Characters before a name that are read."""
+
+_ANIMAL_AFTER = re.compile(
+    r"""
+    \s (?:(?:is|was|has\sbeen|just|always|keeps|kept|started)\s){0,2}
+      (?: purr(?:s|ed|ing)? | bark(?:s|ed|ing) | mi?[ae]ow(?:s|ed|ing) | neigh(?:s|ed|ing)
+        | moult(?:s|ed|ing) | whinn(?:ies|ied|ying) ) \b
+  | \s (?:brought|caught|dragged)\s (?:in\s|me\s|us\s)? (?:an?|another|two|three)\s (?:\w+\s)?
+      (?: mouse | mice | bird | rat | vole | frog | shrew )s? \b
+  | \s (?:has|had|have|got|needs?|needed)\s (?:\w+\s)?
+      (?: fleas | kittens | puppies | worming | shoeing | neutering | spaying ) \b
+  | ['’]s?\s (?: paws? | claws | whiskers | kennel | leash | litter(?:\stray|\sbox)? | hooves
+      | hoof | mane | udders? | fleece | cage | hutch | muzzle | snout )\b
+  | \s and\s (?:cleaned|changed)\s (?:his|her|its|the)\s litter\b
+    """,
+    re.VERBOSE,
+)
+_ANIMAL_BEFORE = re.compile(
+    r"""
+    \b (?: (?i:vets?)\s (?:\w+\s)? (?:says?|said|thinks?|reckons?|wants?|saw|checked)\s (?:that\s)?
+      | (?i: wormed | spayed | neutered | deloused | saddled | shod | microchipped )\s
+      | (?i: (?:mucking|mucked)\sout )\s ) \Z
+    """,
+    re.VERBOSE,
+)
+_TAKEN = re.compile(r"\b(?i:took|take|takes|taken|taking|rushed|drove)\s\Z")
+_TO_THE_VET = re.compile(r"\s(?:in\s)?(?:back\s)?(?:to|from)\s(?:the\s|our\s)?vet(?:['’]?s)?\b")
+
+_VEHICLE_AFTER = re.compile(
+    r"""
+    \s (?:failed|passed|flew\sthrough|needs|needed|got|had)\s (?:his|her|its|an|the)\sMOT\b
+  | \s (?:needs?|needed|got|has|had|wants?)\s (?:(?:an?|some|new|more|two|four)\s)?
+      (?: diesel | petrol | tyres? | tires? | brake\spads | welding | oil\schange | head\sgasket
+        | clutch | gearbox | exhaust )\b
+  | \s (?: overheated | misfire[sd] | conked\sout | won['’]?t\sstart | wouldn['’]?t\sstart
+      | started\sfirst\stime )\b
+    """,
+    re.VERBOSE,
+)
+_VEHICLE_BEFORE = re.compile(
+    r"\b(?i:parked|refuel(?:l?ed)?|filled up|jump-?started|towed|reversed|re-?insured"
+    r"|resprayed|test-?drove|traded in)\s\Z"
+)
+_ONE_OF_MANY = re.compile(r"\b(?:[Aa]n?|[Aa]nother)\s\Z")
+_TITLED = re.compile(r"(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Sir|Dame|Herr|Frau)\b")
+"""Begins a name of a person, who may be "a Ms Van Wyk"."""
+_SEVERAL = re.compile(r"\s(?:are|were|have|aren['’]?t|weren['’]?t|haven['’]?t)\b")
+_LISTED = re.compile(r"(?:,|&|\b(?i:and|or|nor))\s\Z")
+_ACTS = re.compile(
+    r"\s(?:(?:have|has|had|just|also|then|still|now)\s)?(?:rang|rung|phoned|called|said|say|says"
+    r"|wants?|wanted|quoted|charged?|invoiced|emailed|e-mailed|replied|asked|offered|sent|signed"
+    r"|ordered|paid|confirmed|promised|refused?s?|accepted|agreed|hired|refunded)\b"
+)
+_THEY = re.compile(
+    r",? [^.!?;\n]{0,40}?\bthey(?:['’](?:re|ll|ve|d))? "
+    r"(?:want|need|said|asked|agreed|will|offered)\b"
+)
+"""After a name these make it a firm's: "back from Brightwater, they want phase two"."""
+
+
+def is_no_person(text: str, start: int, end: int) -> bool:
+    """Return True if the name `text[start:end]` is an animal's, a vehicle's, a make's or a firm's.
+
+    Args:
+        text: the text.
+        start: offset of the name.
+        end: offset after it.
+    """
+    first = max(0, start - _BEFORE)
+    if _ANIMAL_AFTER.match(text, end) or _ANIMAL_BEFORE.search(text, first, start):
+        return True
+    if _VEHICLE_AFTER.match(text, end) or _VEHICLE_BEFORE.search(text, first, start):
+        return True
+    if _TO_THE_VET.match(text, end) and _TAKEN.search(text, first, start):
+        return True
+    if _ONE_OF_MANY.search(text, first, start) and not _TITLED.match(text, start):
+        return True
+    return _SEVERAL.match(text, end) is not None and not _LISTED.search(text, first, start)
+
+
+def acts(text: str, end: int) -> bool:
+    """Return True for a name before a verb of what no place does: "Brightwater rang"."""
+    return _ACTS.match(text, end) is not None or _THEY.match(text, end) is not None
