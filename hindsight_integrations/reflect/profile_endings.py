@@ -22,6 +22,7 @@ _ACTS = ("VBD", "VBN", "VBG")
 _WAYS = frozenset("at in on with by without".split())
 _LIGHT = frozenset("be 'm 's 're have do get go".split())
 _AT_WORK = frozenset({"employment", "role"})
+_OVER = word_sets("endings_hinted")["over"]
 _MOVING = word_sets("changes")["relocating"]
 _COUPLES = frozenset(lexemes("engaged married"))
 _EXPECTING = frozenset(lexemes("pregnant"))
@@ -47,6 +48,8 @@ def may_be_over(older: str, slots: Set[str], newer: str, names: Set[str]) -> boo
     if terms & _EXPECTING and _BORN.search(newer):
         return True
     sentence = parse(newer)
+    if _is_at_an_end(sentence, terms):
+        return True
     at = may_have_ended(sentence.words)
     if at is None:
         return False
@@ -63,6 +66,22 @@ def may_be_over(older: str, slots: Set[str], newer: str, names: Set[str]) -> boo
     parted = cue.lemma in _WORDS["parting"] and bool(terms & _COUPLES)
     at_work = cue.lemma in _WORDS["leaving_work"] and not _AT_WORK.isdisjoint(slots)
     return (parted or at_work) and _is_of_nothing_else(sentence, cue, names)
+
+
+def _is_at_an_end(sentence: Sentence, terms: Set[str]) -> bool:
+    """Return True for "the vegetarian thing is over", if the line is of that."""
+    return any(
+        end.lower in _OVER
+        and not sentence.children(end, "pobj")
+        and not sentence.children(sentence.head(end), "neg")
+        and any(
+            not terms.isdisjoint(lexemes(word.text))
+            for by in sentence.children(sentence.head(end), "nsubj")
+            for word in sentence.subtree(by)
+        )
+        for end in sentence.words
+        if sentence.head(end).lemma == "be"
+    )
 
 
 def has_moved(text: str, names: Set[str]) -> bool:

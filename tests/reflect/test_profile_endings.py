@@ -35,6 +35,8 @@ def is_told(memory: Hindsight, first: str, then: str) -> bool:
         ("I am engaged to Tom.", "Tom and I broke up."),
         ("I am pregnant.", "The baby came on Sunday!"),
         ("I am allergic to peanuts.", "Turns out I'm not allergic after all."),
+        ("I'm vegetarian now.", "The vegetarian thing is over."),
+        ("im vegetarian now", "the vegetarian thing is over"),
     ],
 )
 def test_a_hint_at_an_end_leaves_a_line_out(memory: Hindsight, first: str, then: str) -> None:
@@ -45,6 +47,8 @@ def test_a_hint_at_an_end_leaves_a_line_out(memory: Hindsight, first: str, then:
     ("first", "then"),
     [
         ("I work at Siemens.", "I quit smoking."),
+        ("I'm allergic to nuts.", "School is over."),
+        ("I'm allergic to nuts.", "My nuts allergy is not over."),
         ("I work at Siemens.", "I left the office at five."),
         ("I work at Siemens.", "I resigned from the board of the club."),
         ("I have a dog called Rex.", "Rex won't stop barking."),
