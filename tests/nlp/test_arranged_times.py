@@ -78,6 +78,7 @@ def test_what_may_be_either_is_not_told(read: Read, text: str, said: datetime) -
         ("moved to 26 march bc of hall floor", "2026-03-26"),
         ("it's now 3 may", "2026-05-03"),
         ("mocks start 3 may", "2026-05-03"),
+        ("i get to bake them 😈 its on 21 22 23 march, thurs to sat", "2026-03-23"),
         ("from 1 may the price goes up", "2026-05-01"),
         ("need P60 by end of may", "2026-05-21"),
     ],

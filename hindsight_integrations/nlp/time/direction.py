@@ -19,7 +19,7 @@ from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.spacy_pipeline import Token as Word
 from hindsight_integrations.nlp.time.headings import BOX, is_ticked, tense_of_setting
 from hindsight_integrations.nlp.time.lexer import WORDS, Language, Tense
-from hindsight_integrations.nlp.time.stems import verb_stems
+from hindsight_integrations.nlp.time.stems import is_no_verb, verb_stems
 
 _WORDS = word_sets("directions")
 
@@ -363,6 +363,8 @@ def _is_verb(words: Sequence[Word], index: int) -> bool:
     word = words[index]
     if word.tag == "VBG" and index and words[index - 1].text.casefold() in _WORDS["participial"]:
         return words[index - 1].text.casefold() == "since"  # "while printing" has another's tense
+    if is_no_verb(word.text, words[index - 1].text if index else ""):
+        return False
     if word.tag[:2] in ("VB", "MD"):
         return True
     if word.tag == "TO":
