@@ -129,6 +129,7 @@ def test_animals_vehicles_and_makes_are_no_persons(
         "Juno's mother is a nurse.",
         "Juno took the dog to the vet. Juno's wife paid.",
         "Ask a Ms. Van Wyk.",
+        "The photos from Jule Arens are in the folder.",
     ],
 )
 def test_people_with_the_same_names_stay_persons(memory: Hindsight, text: str) -> None:
@@ -139,7 +140,7 @@ def test_people_with_the_same_names_stay_persons(memory: Hindsight, text: str) -
 def test_a_firm_that_acts_is_no_place(memory: Hindsight) -> None:
     retained(memory, "Back from Brightwater, good meeting, they want phase two.")
     assert kind(memory, "Brightwater") == "concept"
-    retained(memory, "We moved to Wexcombe.")
+    retained(memory, "We moved to Wexcombe.", "The hotel in Wexcombe asked for samples.")
     assert kind(memory, "Wexcombe") == "place"
 
 

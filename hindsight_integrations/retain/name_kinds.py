@@ -16,7 +16,7 @@ from itertools import pairwise
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.retain.name_things import acts, is_no_person
+from hindsight_integrations.retain.name_things import is_no_person, is_no_place
 
 _WORDS = word_sets("names")
 _TITLES = _WORDS["honorifics"] | _WORDS["ranks"]
@@ -245,7 +245,7 @@ def _votes_of_things(text: str, start: int, end: int) -> Counter[str]:
     return Counter(
         {
             NO_PERSON: _GAZETTEER_WEIGHT * is_no_person(text, start, end),
-            NO_PLACE: _CONTEXT_WEIGHT * acts(text, end),
+            NO_PLACE: _CONTEXT_WEIGHT * is_no_place(text, start, end),
         }
     )
 

@@ -56,7 +56,11 @@ _ONE_OF_MANY = re.compile(r"\b(?:[Aa]n?|[Aa]nother)\s\Z")
 _TITLED = re.compile(r"(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Sir|Dame|Herr|Frau)\b")
 """Begins a name of a person, who may be "a Ms Van Wyk"."""
 _SEVERAL = re.compile(r"\s(?:are|were|have|aren['’]?t|weren['’]?t|haven['’]?t)\b")
-_LISTED = re.compile(r"(?:,|&|\b(?i:and|or|nor))\s\Z")
+_NO_SUBJECT = re.compile(
+    r"(?:,|&|\b(?i:and|or|nor|about|around|at|by|for|from|in|near|of|on|to|via|with))\s\Z"
+)
+"""Before a name, the verb after it has another subject, or several: "the inn in Lindau asked"."""
+_DEALT_WITH = re.compile(r"\b(?i:from|with)\s\Z")
 _ACTS = re.compile(
     r"\s(?:(?:have|has|had|just|also|then|still|now)\s)?(?:rang|rung|phoned|called|said|say|says"
     r"|wants?|wanted|quoted|charged?|invoiced|emailed|e-mailed|replied|asked|offered|sent|signed"
@@ -86,9 +90,18 @@ def is_no_person(text: str, start: int, end: int) -> bool:
         return True
     if _ONE_OF_MANY.search(text, first, start) and not _TITLED.match(text, start):
         return True
-    return _SEVERAL.match(text, end) is not None and not _LISTED.search(text, first, start)
+    return _SEVERAL.match(text, end) is not None and not _NO_SUBJECT.search(text, first, start)
 
 
-def acts(text: str, end: int) -> bool:
-    """Return True for a name before a verb of what no place does: "Brightwater rang"."""
-    return _ACTS.match(text, end) is not None or _THEY.match(text, end) is not None
+def is_no_place(text: str, start: int, end: int) -> bool:
+    """Return True for a name that does what no place does: "Brightwater rang".
+
+    Args:
+        text: the text.
+        start: offset of the name.
+        end: offset after it.
+    """
+    first = max(0, start - _BEFORE)
+    if _ACTS.match(text, end):
+        return not _NO_SUBJECT.search(text, first, start)
+    return _THEY.match(text, end) is not None and bool(_DEALT_WITH.search(text, first, start))
