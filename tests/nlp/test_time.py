@@ -751,6 +751,8 @@ class TestSize:
             "- Ann, Monday\n",
             "1. 2. ",
             "May 5 and ",
+            "3 may ",
+            "booked it for August or sat ",
         ],
     )
     def test_a_quarter_of_a_megabyte_of_anything_is_read(self, unit: str) -> None:

@@ -512,6 +512,8 @@ def _told_in_past(sentence: _Sentence, chain: _Chain, preposition: str) -> Direc
     named = naming and all(
         word.tag[:2] in ("NN", "PR", "DT") for word in sentence.words[chain.end : sentence.time]
     )
+    told = sentence.folded(chain.first, chain.end)
+    named = named or (preposition == "by" and "to" in told and _is_speech(told[0]))
     if named or (settled and preposition == "from") or _is_of_an_event(sentence, chain, between):
         return Direction("future", Evidence.DOUBTED)
     got = not _WORDS["entering"].isdisjoint(stems) and not _WORDS["seats"].isdisjoint(between)

@@ -77,6 +77,10 @@ _OR = re.compile(
     re.IGNORECASE,
 )
 
+_OR_A_DAY = re.compile(
+    r",? or (?:on |this |next )?(?:mon|tues?|weds?|thurs?|thu|fri|sat|sun)\b", re.IGNORECASE
+)
+"""After a time, a short weekday, which is read as a time in few places: "tuesday or weds"."""
 _SINCE = re.compile(r"\bsince\s[^,;:.!?\n]*\Z", re.IGNORECASE)
 """Before a time, beside a superlative: "the best since the final in 2005"."""
 
@@ -186,6 +190,8 @@ def is_doubted(context: Context, start: int, end: int) -> bool:
     if context.statement is None:
         return False
     first = max(0, start - _REACH)
+    if _OR_A_DAY.match(context.text, end):
+        return True
     if " " not in context.text[start:end] and _CLAIMED.search(context.text, first, start):
         return True
     if _DOUBTED.search(context.text, first, start):

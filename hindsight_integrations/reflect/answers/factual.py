@@ -281,6 +281,8 @@ def is_done_by_noun(sentence: Sentence, noun: int) -> bool:
         return False
     if word.dep in ("dobj", "attr", "oprd"):
         return verb.lemma in _WORDS["done_as_noun"]
+    if verb.lower in ("for", "on") and sentence.words[verb.head].lemma == "go":
+        return True  # "went on a run"
     by_one = word.tag == "NNS" and any(
         sentence.words[i].lower in ("from", "by") for i in sentence.children(noun, "prep")
     )
