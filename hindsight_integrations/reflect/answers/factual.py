@@ -280,7 +280,7 @@ def is_done_by_noun(sentence: Sentence, noun: int) -> bool:
     if any(other.lemma in _WORDS["applying"] for other in sentence.words):
         return False
     if word.dep in ("dobj", "attr", "oprd"):
-        return verb.lemma in _WORDS["done_as_noun"]
+        return verb.lemma in _WORDS["done_as_noun"] | _WORDS["stopping"]
     if verb.lower in ("for", "on") and sentence.words[verb.head].lemma == "go":
         return True  # "went on a run"
     by_one = word.tag == "NNS" and any(
