@@ -112,6 +112,8 @@ def test_of_new_names_any_mention_of_the_batch_tells_the_kind(memory: Hindsight)
         ("Juno", ["Took Juno to the vet."]),
         ("Gerald", ["Gerald failed his MOT.", "Parked Gerald by the barn."]),
         ("Gerald", ["Gerald needs diesel and the clutch is slipping."]),
+        ("Minka", ["Frau Kessler's cat is called Minka.", "Minka is missing me, says Elif."]),
+        ("Vogelsang", ["I wrote to Vogelsang, they make pumps.", "Vogelsang has answered."]),
         ("Rosa", ["Rosa are recalling the pumps.", "Rang Rosa for a part."]),
     ],
 )
@@ -142,6 +144,11 @@ def test_a_firm_that_acts_is_no_place(memory: Hindsight) -> None:
     assert kind(memory, "Brightwater") == "concept"
     retained(memory, "We moved to Wexcombe.", "The hotel in Wexcombe asked for samples.")
     assert kind(memory, "Wexcombe") == "place"
+
+
+def test_what_notes_are_written_in_is_no_place(memory: Hindsight) -> None:
+    retained(memory, "We now write release notes in Notion.")
+    assert kind(memory, "Notion") == "concept"
 
 
 def test_a_trade_ends_the_name_of_a_firm(memory: Hindsight) -> None:

@@ -73,7 +73,8 @@ _VOWELS = "aeiou"
 _NOUN_BEFORE = re.compile(r"\b([^\W\d_]+),? (?:(?:is |was )?(?:named|called) )?\Z", re.IGNORECASE)
 _OWNER = r"(?:my|our|your|his|her|their|[^\W\d_][\w-]*['’]s?)"
 _ANIMAL_BEFORE = re.compile(
-    rf"(?:\b{_OWNER} (?:[\w’'-]+ ){{0,2}}?([^\W\d_]+)(?:,? (?:named |called )?|, )"
+    rf"(?:\b{_OWNER} (?:[\w’'-]+ ){{0,2}}?(?!(?:is|was|named|called)\b)([^\W\d_]+)"
+    r"(?:,? (?:(?:is |was )?(?:named |called ))?|, )"
     r"|\b([^\W\d_]+),? (?:(?:is |was )?(?:named|called) )"
     rf"|\b(?:calls?|called|names?|named|christened) (?:the|{_OWNER}) (?:[\w’'-]+ )?([^\W\d_]+) )\Z",
     re.IGNORECASE,
@@ -294,6 +295,8 @@ def _votes_of_phrase(spelled: Sequence[str], preposition: str) -> Counter[str]:
         moves = word in _WORDS["motion_words"] and preposition not in ("for", "of", "with")
         if moves and (word not in _GOING or _goes_itself(spelled, index)):
             return Counter(place=_CONTEXT_WEIGHT)
+    if preposition == "in" and not _WORDS["written"].isdisjoint(words):
+        return Counter({NO_PLACE: _CONTEXT_WEIGHT})  # "write the notes in Notion"
     eaten = preposition == "at" and words[0] in _WORDS["meal_words"]
     is_hint = eaten or preposition in ("in", "near")
     return Counter(place=_HINT_WEIGHT) if is_hint else Counter()

@@ -56,6 +56,9 @@ _ONE_OF_MANY = re.compile(r"\b(?:[Aa]n?|[Aa]nother)\s\Z")
 _TITLED = re.compile(r"(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Sir|Dame|Herr|Frau)\b")
 """Begins a name of a person, who may be "a Ms Van Wyk"."""
 _SEVERAL = re.compile(r"\s(?:are|were|have|aren['’]?t|weren['’]?t|haven['’]?t)\b")
+_MAKING = re.compile(
+    r",? (?:and )?they (?:make|sell|build|produce|supply|repair|install|import|manufacture)\b"
+)
 _NO_SUBJECT = re.compile(
     r"(?:,|&|\b(?i:and|or|nor|about|around|at|by|for|from|in|near|of|on|to|via|with))\s\Z"
 )
@@ -85,6 +88,8 @@ def is_no_person(text: str, start: int, end: int) -> bool:
     if _ANIMAL_AFTER.match(text, end) or _ANIMAL_BEFORE.search(text, first, start):
         return True
     if _VEHICLE_AFTER.match(text, end) or _VEHICLE_BEFORE.search(text, first, start):
+        return True
+    if _MAKING.match(text, end):
         return True
     if _TO_THE_VET.match(text, end) and _TAKEN.search(text, first, start):
         return True

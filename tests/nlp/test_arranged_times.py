@@ -42,6 +42,7 @@ def read() -> Iterator[Read]:
         ("deferred the exam, now 12 October", FEBRUARY, "2026-10-12"),
         ("told them end of April", FEBRUARY, "2026-04-21"),
         ("chose 12 June", FEBRUARY, "2026-06-12"),
+        ("Away day: voted for 12 november, venue tbc.", MAY, "2026-11-12"),
         ("He promised to be done by April.", FEBRUARY, "2026-04-01"),
         ("settled on 890 from july", MAY, "2026-07-01"),
         ("MOT due june.", FEBRUARY, "2026-06-01"),
@@ -110,6 +111,8 @@ def test_may_and_march_as_verbs_are_no_months(read: Read, text: str) -> None:
         "tuesday for recycling",
         "thursdays is bins, tuesday for glass",
         "bins go out thursday",
+        "Course begins again, now on monday and thursday evening.",
+        "Sophie is back, currently 3 days (Mon-Wed).",
         "Recycling is Tuesday, general waste Thursday.",
     ],
 )

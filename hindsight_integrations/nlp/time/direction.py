@@ -73,6 +73,7 @@ _REPEATED = re.compile(
 
 _EACH_WEEK = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?<!first )(?<!next )weekly)\b"
+    r"|\bnow (?:on )?[a-z]{3,6}day and (?:on )?[a-z]{3,6}day\b|\bdays \((?:mon|tue|wed|thu)"
 )
 """Beside a weekday, these make it one of every week: "thursdays is bins, tuesday for glass"."""
 
@@ -458,9 +459,8 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
     before = [chain for chain in inside if chain.first < sentence.time]
     if not inside:
         return None
-    chain = before[-1] if before else inside[0]
-    if before[1:] and _is_entered_for(sentence.words, chain):
-        chain = before[-2]
+    last = -2 if before[1:] and _is_entered_for(sentence.words, before[-1]) else -1
+    chain = before[last] if before else inside[0]
     if before and _sets(chain.verb, preposition):
         told = chain.tense == "past"  # "promised for 4 January", which may be over
         return Direction("future", Evidence.PRESENT if told else Evidence.TENSE)

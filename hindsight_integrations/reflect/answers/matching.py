@@ -65,6 +65,8 @@ class Match(PersonMatch):
 
     def has_place(self) -> bool:
         """Return True if the sentence names a place, by its label or with a preposition."""
+        if self._query.preposition == "from" and self._is_of_no_origin():
+            return False
         others = set(self._others())
         if any(self._employer(verb) & others for verb in self.verbs()) or self._is_with_somebody():
             return True
@@ -80,6 +82,10 @@ class Match(PersonMatch):
             for i in others
             if self._words[i].dep != "pobj"
         )
+
+    def _is_of_no_origin(self) -> bool:
+        """Return True for "with Ana at the lake", asked where she is from."""
+        return WORDS["origins"].isdisjoint(word.lower for word in self._words)
 
     def _is_excepted(self, index: int) -> bool:
         """Return True for the "Oslo" of "except for ten years in Oslo"."""

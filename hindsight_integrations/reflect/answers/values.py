@@ -107,8 +107,9 @@ def is_occupied(sentence: Sentence, verb: int) -> bool:
     """Return True if a verb gives its subject an occupation: "is a nurse", not "is a good dog"."""
     if sentence.words[verb].lemma != "be":
         return describes(sentence, verb)
-    values = (sentence.words[i] for i in sentence.children(verb, "attr"))
-    return not sentence.is_denied(verb) and any(is_occupation(word.lemma) for word in values)
+    values = [i for i in sentence.children(verb, "attr") if not sentence.children(i, "nsubj")]
+    told = any(is_occupation(sentence.words[i].lemma) for i in values)  # "his wife cooks"
+    return told and not sentence.is_denied(verb)
 
 
 def has_occupation_beside(sentence: Sentence, name: int) -> bool:

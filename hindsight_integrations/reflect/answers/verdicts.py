@@ -304,14 +304,17 @@ class VerdictMatch(CauseMatch):
         """
         subject = self._query.subject
         own = self._positions(subject) if subject is not None else set()
-        state = self._query.light_verb == "be" or self._query.passive
+        query = self._query
+        state = query.light_verb == "be" or query.passive or query.asks_presence
+        if state and self._is_as_before(told):
+            return True
         if not state or not any(
             _is_passing(told, i) or word.lemma in _HINTS["failing"]
             for i, word in enumerate(told.words)
             if word.is_verb
         ):
             return False
-        return self._is_as_before(told) or any(
+        return any(
             self._is_in_new_state(i, own, told) or self._is_restored(i, own)
             for i in self._sentence.roots()
         )
