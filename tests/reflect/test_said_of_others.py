@@ -60,6 +60,7 @@ def test_the_event_itself_does(notes: list[str], question: str, expected: str) -
         ("The staging server is down.", "Staging is back up.", "Is the staging server down?"),
         ("Jaden got a job at Greggs.", "Jaden quit Greggs.", "Does Jaden work at Greggs?"),
         ("Jaden got a job at Greggs.", "Jaden quit Greggs.", "Where does Jaden work?"),
+        ("Baler broke.", "Baler going again, 310 bales in.", "Is the baler broken?"),
         ("Ben is in hospital.", "Ben is home again, his son cooks.", "Is Ben in hospital?"),
         ("Kofi is vegetarian.", "The vegetarian thing is over.", "Is Kofi vegetarian?"),
     ],

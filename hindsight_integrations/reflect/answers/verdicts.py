@@ -332,7 +332,8 @@ class VerdictMatch(CauseMatch):
             for term in self._query.terms
             if not term.is_self and folded(term.text) not in bad
         )
-        return named and any(word.lower in bad for word in told.words)
+        failed = _HINTS["failing"]
+        return named and any(word.lower in bad or word.lemma in failed for word in told.words)
 
     def _is_in_new_state(self, verb: int, own: Set[int], told: Sentence) -> bool:
         """Return True for "is home", if the other sentence has no such word."""
