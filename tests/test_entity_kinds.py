@@ -111,10 +111,10 @@ def test_of_new_names_any_mention_of_the_batch_tells_the_kind(memory: Hindsight)
         ("Juno", ["Juno brought in a mouse.", "Fed Juno and changed her litter."]),
         ("Juno", ["Took Juno to the vet."]),
         ("Gerald", ["Gerald failed his MOT.", "Parked Gerald by the barn."]),
-        ("Gerald", ["Gerald needs diesel and the clutch is slipping."]),
+        ("Gerald", ["Gerald conked out again."]),
         ("Minka", ["Frau Kessler's cat is called Minka.", "Minka is missing me, says Elif."]),
         ("Vogelsang", ["I wrote to Vogelsang, they make pumps.", "Vogelsang has answered."]),
-        ("Rosa", ["Rosa are recalling the pumps.", "Rang Rosa for a part."]),
+        ("Vogelsang", ["Vogelsang are recalling the pumps.", "Rang Vogelsang for a part."]),
     ],
 )
 def test_animals_vehicles_and_makes_are_no_persons(
@@ -131,6 +131,10 @@ def test_animals_vehicles_and_makes_are_no_persons(
         "Juno's mother is a nurse.",
         "Juno took the dog to the vet. Juno's wife paid.",
         "Ask a Ms. Van Wyk.",
+        "Anna needs new tyres.",
+        "The vet said Anna could pick up the dog.",
+        "A Tom called about the flat.",
+        "Anna were there at noon.",
         "The photos from Jule Arens are in the folder.",
     ],
 )

@@ -182,7 +182,8 @@ def _parse(sentences: Sequence[str]) -> list[Sentence]:
             for sentence, first in zip(readable, tagged, strict=True):
                 read = _with_known_name(language, sentence, first)
                 is_question = sentence.rstrip().endswith("?")
-                words[sentence] = read if is_question else _read_again(language, sentence, read)
+                again = _with_asked_verb if is_question else _read_again
+                words[sentence] = again(language, sentence, read)
     parsed = [Sentence(sentence, words[sentence]) for sentence in sentences]
     with _lock:
         _parsed.update(zip(sentences, parsed, strict=True))
@@ -224,6 +225,24 @@ def _read_again(language: Language, sentence: str, words: tuple[Word, ...]) -> t
 
 def _read(language: Language, sentence: str) -> tuple[Word, ...]:
     return _with_known_name(language, sentence, _tagged(language, sentence))
+
+
+def _with_asked_verb(
+    language: Language, sentence: str, words: tuple[Word, ...]
+) -> tuple[Word, ...]:
+    """Read "What is Tom learning?" with a verb, where a small model takes both for one name."""
+    tags = [word.tag for word in words]
+    if tags[:1] != ["WP"] or len(words) != 5 or words[1].lemma != "be" or tags[4] != ".":
+        return words
+    name, verb = words[2:4]
+    if name.head != verb.index or not verb.lower.endswith("ing") or verb.tag == "VBG":
+        return words
+    end = name.start + len(name.text)
+    known = _tagged(language, f"{sentence[: name.start]}{_PRONOUN.lower()}{sentence[end:]}")
+    if len(known) != len(words) or known[3].tag != "VBG":
+        return words
+    named = replace(known[2], text=name.text, lemma=name.text.lower(), tag="NNP")
+    return (*known[:2], named, *_moved(known[3:], 0, len(name.text) - len(_PRONOUN)))
 
 
 def _with_known_name(

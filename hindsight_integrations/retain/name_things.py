@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from hindsight_integrations.nlp.name_matching import is_given_name
+
 _BEFORE = 40
 """Characters before a name that are read."""
 
@@ -28,7 +30,7 @@ _ANIMAL_AFTER = re.compile(
 )
 _ANIMAL_BEFORE = re.compile(
     r"""
-    \b (?: (?i:vets?)\s (?:\w+\s)? (?:says?|said|thinks?|reckons?|wants?|saw|checked)\s (?:that\s)?
+    \b (?: (?i:vets?)\s (?:\w+\s)? (?:saw|checked|examined|treated)\s
       | (?i: wormed | spayed | neutered | deloused | saddled | shod | microchipped )\s
       | (?i: (?:mucking|mucked)\sout )\s ) \Z
     """,
@@ -40,10 +42,7 @@ _TO_THE_VET = re.compile(r"\s(?:in\s)?(?:back\s)?(?:to|from)\s(?:the\s|our\s)?ve
 _VEHICLE_AFTER = re.compile(
     r"""
     \s (?:failed|passed|flew\sthrough|needs|needed|got|had)\s (?:his|her|its|an|the)\sMOT\b
-  | \s (?:needs?|needed|got|has|had|wants?)\s (?:(?:an?|some|new|more|two|four)\s)?
-      (?: diesel | petrol | tyres? | tires? | brake\spads | welding | oil\schange | head\sgasket
-        | clutch | gearbox | exhaust )\b
-  | \s (?: overheated | misfire[sd] | conked\sout | won['’]?t\sstart | wouldn['’]?t\sstart
+  | \s (?: misfire[sd] | conked\sout | won['’]?t\sstart | wouldn['’]?t\sstart
       | started\sfirst\stime )\b
     """,
     re.VERBOSE,
@@ -93,6 +92,8 @@ def is_no_person(text: str, start: int, end: int) -> bool:
         return True
     if _TO_THE_VET.match(text, end) and _TAKEN.search(text, first, start):
         return True
+    if is_given_name(text[start:end]):
+        return False  # "a Tom called", "Anna were there"
     if _ONE_OF_MANY.search(text, first, start) and not _TITLED.match(text, start):
         return True
     return _SEVERAL.match(text, end) is not None and not _NO_SUBJECT.search(text, first, start)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hindsight_integrations import Hindsight
 from tests.reflect.test_natural_notes import NOTHING, answer
 
 
@@ -76,3 +77,22 @@ def test_what_is_over_since_stands_beside_the_answer(
 def test_what_fails_again_is_no_repair() -> None:
     found = answer(["The lift is broken.", "The lift is stuck again."], "Is the lift broken?")
     assert found.count("\n") == 0
+
+
+@pytest.mark.parametrize("question", ["What is Paola learning?", "What is Tom building?"])
+def test_a_question_whose_verb_a_small_model_takes_for_a_noun(
+    memory: Hindsight, question: str
+) -> None:
+    memory.retain("b", "Paola is learning Italian.")
+    memory.retain("b", "Tom is building a shed.")
+    answer = memory.reflect("b", question)
+    assert len(answer.sources) == 1
+    assert ("Italian" in answer.text) == ("Paola" in question)
+
+
+def test_what_was_decided_is_no_place_that_somebody_has_been_to(memory: Hindsight) -> None:
+    memory.retain("b", "Kim has decided to go to Paris.")
+    assert memory.reflect("b", "Where has Kim been?").sources == ()
+    memory.retain("b", "Kim went to Malta in 2019.")
+    assert "Malta" in memory.reflect("b", "Where has Kim been?").text
+    assert "Paris" not in memory.reflect("b", "Where has Kim been?").text

@@ -113,7 +113,7 @@ class RoleMatch(TermMatch):
             rumoured = query.asked is Asked.WHETHER and is_rumoured(self._sentence, index)
             return not rumoured and not is_modifier(self._sentence, index)
         planned = query.future or (query.asked is Asked.WHEN and not query.past)
-        return is_told(self._sentence, index, planned, query.past)
+        return is_told(self._sentence, index, planned, query.past or query.tense == "perfect")
 
     def _is_asserted(self, verb: int) -> bool:
         """Return True if a verb states a fact and is not denied."""
