@@ -77,6 +77,7 @@ def test_no_comprehension_hides_a_global_name_that_its_function_uses() -> None:
         f"{path.relative_to(ROOT)}: {name} in {function.get_name()}"
         for path in files()
         for function in _scopes(symtable(path.read_text(encoding="utf-8"), path.name, "exec"))
+        if function.get_type() == "function"
         for name in _hidden_names(function)
     ]
     assert hidden == []
