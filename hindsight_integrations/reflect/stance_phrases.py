@@ -22,6 +22,11 @@ PRAISE, BLAME = (
 )
 AGAINST = {1: BLAME | _WORDS["against"], -1: PRAISE | _WORDS["amends"]}
 
+_OF_ANOTHER = frozenset(
+    "a an all another any both each every few her his its many most no other some their "
+    "your".split()
+)
+"""Before a noun, these make it another thing, or none in particular: "I value your opinion"."""
 _LONGEST_NOTE = 4
 """Words of a part of a note; a longer one may tell anything."""
 
@@ -112,7 +117,9 @@ def sign_of_idiom(said: str, *, works: bool) -> int:
 
 def _is_of(found: re.Match[str] | None, topic: str) -> bool:
     """Return True if the thing that was found is the topic and nothing more."""
-    return found is not None and lexemes(found["thing"]) == lexemes(topic)
+    if found is None or not _OF_ANOTHER.isdisjoint(found["thing"].split()):
+        return False
+    return lexemes(found["thing"]) == lexemes(topic)
 
 
 def _of_liking(said: str, topic: str) -> int:

@@ -59,6 +59,8 @@ def test_a_set_phrase_judges(text: str, topic: str, sign: int) -> None:
         ("I could not have been more wrong about the hotel.", "hotel"),
         ("Give the nurse a call.", "nurse"),
         ("I love the hotel's breakfast.", "hotel"),
+        ("I value your opinion!", "opinion"),
+        ("Kudos to every hotel.", "hotel"),
         ("If only I could say that the hotel did wonders for my back.", "hotel"),
         ("The road runs without a hitch to Split.", "hitch"),
     ],
