@@ -33,7 +33,7 @@ _ENDINGS = (
 )
 _OPENS = re.compile(rf"^(?:{'|'.join((*_VIEWS, *_OPENINGS))})[,:]? +", re.IGNORECASE)
 _ENDS = re.compile(rf",? +(?:{'|'.join((*_VIEWS, *_ENDINGS))})(?=[ .!]*$)", re.IGNORECASE)
-"""What stresses a judgement, or says that it is the speaker's own, at either end of a sentence."""
+"""Words at either end that stress a judgement, or mark it as an opinion."""
 
 _COULD_NOT_BE_MORE = re.compile(
     r"\b((?:i|we|you|they) )?(?:could(?:n(?:'|’)?t| not)|can(?:not|(?:'|’)t)) "

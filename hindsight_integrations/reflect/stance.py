@@ -345,16 +345,14 @@ def _dates(sentence: Sentence, preposition: int) -> bool:
 
 
 def _of_subjects_verbs(sentence: Sentence, verb: int) -> _Read:
-    """Read the first predicate that judges: "fails every other day and drives us mad"."""
-    verbs = [verb]
-    for each in verbs:
-        verbs += [
-            i
-            for i in sentence.children(each, "conj")
-            if sentence.words[i].is_verb and not sentence.children(i, "nsubj", "nsubjpass", "aux")
-        ]
-    reads = (_of_subject(sentence, each) for each in verbs)
-    return next((read for read in reads if read.sign), _NONE)
+    """Read a predicate; for one that fails, the next: "fails every other day and drives us mad"."""
+    first = _of_subject(sentence, verb)
+    if first.sign or sentence.words[verb].lemma not in _WORDS["fails"] | _WORDS["fails_again"]:
+        return first
+    others = (
+        i for i in sentence.children(verb, "conj") if not sentence.children(i, "nsubj", "aux")
+    )
+    return next((read for i in others if (read := _of_subject(sentence, i)).sign < 0), _NONE)
 
 
 def _of_subject(sentence: Sentence, predicate: int) -> _Read:

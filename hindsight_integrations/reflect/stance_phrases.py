@@ -1,7 +1,8 @@
-"""Judgements in set phrases, of which a parser makes little: "Kudos to Ana", "Avoid the hotel".
+"""Judgements in set phrases, of which a parser makes little: "Kudos to Ana", "Shame on them".
 
-A phrase is the whole sentence, or opens it before a comma, and what it judges is the topic and
-nothing more. So "Avoid the hotel lifts" judges no hotel.
+A phrase is the whole sentence, and what it judges is the topic and nothing more: "Avoid the hotel
+lifts like the plague" judges no hotel. Thanks that go on ("Kudos to the railway, another two hours
+on the platform") may be ironic, and advice ("Avoid peanuts at all costs") may be a doctor's.
 """
 
 from __future__ import annotations
@@ -37,22 +38,21 @@ _LIKING = re.compile(
     r"(?:i|we) (?:(?:just|really|absolutely|simply|still|so) )*(?P<verb>[a-z]+) (?P<thing>[^,;:]+)"
 )
 _PRAISING = (
-    r"(?:kudos|hats off|props|bravo) to (?P<thing>[^,;:]+)(?:, .*)?",
+    r"(?:kudos|hats off|props|bravo) to (?P<thing>[^,;:]+)",
     r"(?:two |big |a big )?thumbs up (?:for|to) (?P<thing>[^,;:]+)",
     r"(?:i |we )?can(?:not|'?t) (?:praise|recommend) (?P<thing>[^,;:]+?) (?:highly )?enough",
     r"(?P<thing>[^,;:]+) (?:stole|won|has stolen|has won) (?:my|our) hearts?",
     r"(?:i |we )(?:absolutely |totally )?(?:fell|am|are|'m|'re) in love with (?P<thing>[^,;:]+)",
-    r"(?:someone |somebody )?give (?P<thing>[^,;:]+?) (?:a|an|that) (?:medal|raise|award|oscar)",
     r"(?P<thing>[^,;:]+) (?:works?|worked) (?:absolute )?(?:wonders|miracles)",
-    r"(?P<thing>[^,;:]+) (?:fits?|fit me|fits me) like a glove(?:, .*)?",
+    r"(?P<thing>[^,;:]+) (?:fits?|fit me|fits me) like a glove",
 )
 _BLAMING = (
     r"(?:always )?(?:avoid|steer clear of|stay away from|keep away from) (?P<thing>[^,;:]+?)"
-    r"(?: like the plague| at all costs?)",
+    r" like the plague",
     r"shame on (?P<thing>[^,;:]+)(?:, .*)?",
     r"(?:two |a big )?thumbs down (?:for|to) (?P<thing>[^,;:]+)",
     r"never again(?: with| at| to|,)? (?P<thing>[^,;:]+)",
-    r"(?P<thing>[^,;:]+) makes? (?:me|us) (?:gag|sick|cringe|want to (?:scream|cry))",
+    r"(?P<thing>[^,;:]+) makes? (?:me|us) (?:gag|cringe|want to (?:scream|cry))",
     r"(?:i |we )?(?:really |deeply )?regret (?:ever )?(?:going to|buying|hiring|booking|choosing|"
     r"joining|trusting|signing up for) (?P<thing>[^,;:]+)",
     r"(?:i |we )?(?:feel|felt) (?:so |totally |completely )?(?:cheated|ripped off|let down|"
@@ -75,7 +75,9 @@ _DOES_WONDERS = re.compile(
     re.IGNORECASE,
 )
 _NO_HITCH = re.compile(
-    r"without (?:a|any|one|a single) (?:hitch|glitch|hiccup|fault|problem|flaw)s?\b", re.IGNORECASE
+    r"\w+(?: \w+){0,2} without (?:a|any|one|a single) "
+    r"(?:hitch|glitch|hiccup|fault|problem|flaw)s?\b",
+    re.IGNORECASE,
 )
 _APPENDED = re.compile(
     r"(?P<words>[a-z' -]+), (?:this|that|these|those|the|our) (?P<thing>[^,;:]+)"
@@ -110,7 +112,7 @@ def sign_of_idiom(said: str, *, works: bool) -> int:
         said: the sentence from its verb on.
         works: True for a verb of working, which may do so "without a hitch".
     """
-    if works and _NO_HITCH.search(said):
+    if works and _NO_HITCH.match(said):
         return 1
     return bool(_DOES_WONDERS.match(said)) - bool(_MADDENS.match(said))
 

@@ -11,7 +11,7 @@ from hindsight_integrations.reflect.stance import judgement
 @pytest.mark.parametrize(
     ("text", "topic", "sign"),
     [
-        ("Kudos to customer support, who sorted my refund.", "customer support", 1),
+        ("Kudos to customer support!", "customer support", 1),
         ("I can't recommend the tent highly enough.", "tent", 1),
         ("Hotel Miramar: friendly staff, spotless rooms, great view.", "Hotel Miramar", 1),
         ("the new linter: slow, buggy and confusing", "new linter", -1),
@@ -22,7 +22,7 @@ from hindsight_integrations.reflect.stance import judgement
         ("The podcast bored me to tears.", "podcast", -1),
         ("The sauna did wonders for my back.", "sauna", 1),
         ("The boiler has run without a hitch since.", "boiler", 1),
-        ("Avoid the night bus at all costs.", "night bus", -1),
+        ("Avoid the night bus like the plague.", "night bus", -1),
         ("In my view the bylaw is unfair and badly drafted.", "bylaw", -1),
         ("Mr Sato could not have been more helpful.", "Mr Sato", 1),
         ("We couldn't be happier with the roofer.", "roofer", 1),
@@ -43,7 +43,7 @@ def test_a_set_phrase_judges(text: str, topic: str, sign: int) -> None:
 @pytest.mark.parametrize(
     ("text", "topic"),
     [
-        ("Avoid the hotel lifts at all costs.", "hotel"),
+        ("Avoid the hotel lifts like the plague.", "hotel"),
         ("Avoid the hotel car park.", "hotel"),
         ("Kudos to Ana for mending the hotel's wifi.", "hotel"),
         ("Anna: friendly staff, great view", "Anna"),  # she says it
@@ -58,6 +58,14 @@ def test_a_set_phrase_judges(text: str, topic: str, sign: int) -> None:
         ("The song drives me crazy.", "song"),  # fondly, perhaps
         ("I could not have been more wrong about the hotel.", "hotel"),
         ("Give the nurse a call.", "nurse"),
+        ("Give Tom a raise.", "Tom"),
+        ("Kudos to the railway, another two hours on the platform.", "railway"),
+        ("Avoid peanuts at all costs.", "peanuts"),
+        ("Milk makes me sick.", "milk"),
+        ("The ferry left an hour late and was lovely.", "ferry"),
+        ("She lost our keys and is charming.", "she"),
+        ("The waiter spilled the soup and was charming.", "waiter"),
+        ("Tom works at a firm that runs without a hitch.", "Tom"),
         ("I love the hotel's breakfast.", "hotel"),
         ("I value your opinion!", "opinion"),
         ("Kudos to every hotel.", "hotel"),

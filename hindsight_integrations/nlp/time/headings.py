@@ -1,4 +1,4 @@
-"""What stands around the entries of a note: headings, its title, and the boxes of a to-do list."""
+"""Read the headings and the title above an entry of a note, and the box of a to-do before it."""
 
 from __future__ import annotations
 
