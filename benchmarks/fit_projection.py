@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 
 from hindsight_integrations.nlp.late_interaction import DIMENSION
 from hindsight_integrations.nlp.model_files import installed_files, named_encoder
-from hindsight_integrations.nlp.model_registry import MEMORY_MINILM, ModelDescription, described
+from hindsight_integrations.nlp.model_registry import (
+    MEMORY_MINILM,
+    TransformerDescription,
+    described,
+)
 from hindsight_integrations.nlp.onnx_encoder import OnnxEncoder
 from hindsight_integrations.nlp.projection import Projection
 
@@ -48,16 +52,18 @@ def fitted(encoder: OnnxEncoder, texts: Sequence[str]) -> Projection:
     return Projection(encoder.id, axes, encoded.vectors.mean(axis=0), token_centre)
 
 
-def bundled_projection(model: ModelDescription, texts: Sequence[str]) -> Projection:
+def bundled_projection(model: TransformerDescription, texts: Sequence[str]) -> Projection:
     """Return the projection of a bundled model: its mean stays in.
 
     Its vectors point in all directions as they are, and MaxSim compares directions from the origin.
     """
-    tokens = np.concatenate(named_encoder(model.name).encode(texts).token_vectors)
+    encoder = named_encoder(model.name)
+    assert isinstance(encoder, OnnxEncoder)
+    tokens = np.concatenate(encoder.encode(texts).token_vectors)
     return Projection(model.id, principal_axes(tokens))
 
 
-def sentences(model: ModelDescription) -> list[str]:
+def sentences(model: TransformerDescription) -> list[str]:
     """Return the sentences that a model's projection is fitted on, of the language it reads."""
     name = "projection_corpus_zh.txt" if model.languages == "Chinese" else "projection_corpus.txt"
     return (_CORPORA / name).read_text(encoding="utf-8").splitlines()
@@ -66,6 +72,8 @@ def sentences(model: ModelDescription) -> list[str]:
 def main(arguments: Sequence[str]) -> None:
     """Fit the projection of the model named, or of the default one, and write its file."""
     model = described(arguments[0]) if arguments else MEMORY_MINILM
+    if not isinstance(model, TransformerDescription):
+        raise SystemExit(f"{model.name} has no token vectors to fit a projection for")
     if model.bundled:
         projection = bundled_projection(model, sentences(model))
     else:

@@ -22,6 +22,7 @@ def study_parser(study: str, description: str, section: str) -> argparse.Argumen
     )
     parser.add_argument("files", type=Path, nargs="+", help="datasets, JSON")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the stores, and reuse them")
+    parser.add_argument("--embedder", metavar="MODEL", help="a model known by name")
     parser.add_argument("--every", type=int, default=1, metavar="K", help="ask every K-th question")
     parser.add_argument("--markdown", type=Path, metavar="PAGE", help="write the tables there")
     parser.add_argument("--section", default=section, metavar="NAME", help="section of the page")
@@ -36,7 +37,9 @@ def run_study(given: argparse.Namespace, study: Callable[[Mapping[Path, Hindsigh
             keep = given.keep or Path(stack.enter_context(TemporaryDirectory(prefix="study-")))
             return study(
                 {
-                    file: stack.enter_context(Hindsight(keep / f"{file.stem}_store"))
+                    file: stack.enter_context(
+                        Hindsight(keep / f"{file.stem}_store", embedder=given.embedder)
+                    )
                     for file in given.files
                 }
             )

@@ -26,7 +26,13 @@ from hindsight_integrations.evaluate.report import markdown_table
 from hindsight_integrations.evaluate.systems import HindsightSystem, hits
 from hindsight_integrations.recall.base import DEPTHS
 from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, rank
-from hindsight_integrations.recall.relevance import BUNDLED, features, logistic
+from hindsight_integrations.recall.relevance import (
+    BUNDLED,
+    CALIBRATIONS,
+    Calibration,
+    features,
+    logistic,
+)
 from hindsight_integrations.recall.scaling import Scores
 
 SMALL_TALK = (
@@ -99,7 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         stores = list(memories.values())
         asked = [*rankings(datasets, stores, given.every)]
         stops = [*stopping(datasets, stores, given.every)]
-        return table(asked, stops)
+        calibration = CALIBRATIONS.get(stores[0].embedder.id, BUNDLED)
+        return table(asked, stops, calibration)
 
     return run_study(given, report)
 
@@ -217,12 +224,12 @@ def stopping(
         )
 
 
-def table(asked: Sequence[Asked], stops: Sequence[Stop]) -> str:
+def table(asked: Sequence[Asked], stops: Sequence[Stop], used: Calibration) -> str:
     """Return one row for each dataset, and the coefficients fitted on all of them."""
     rows = []
     for one, stop in zip(asked, stops, strict=True):
         rest = [other for other in asked if other is not one]
-        in_use = np.array([BUNDLED.share, BUNDLED.similarity, BUNDLED.size, BUNDLED.intercept])
+        in_use = np.array([used.share, used.similarity, used.size, used.intercept])
         left_out = f"{calibration_error(one.own, fit(rest)):.3f}" if rest else "-"
         rows.append(
             [

@@ -76,8 +76,6 @@ def _drawing(states: Sequence[ModelState], folder: Path) -> RenderableType:
             Text(state.state, colour),
         )
     missing = [state.model for state in states if not state.ready]
-    lines = [f"To install {model.name}, download\n{model.source}" for model in missing]
-    if missing:
-        lines.append("and install the file with: hindsight-memory models add FILE")
+    lines = [f"{model.name} is not installed. {model.advice}" for model in missing]
     lines.append(f"Installed models are in {folder}")
     return Group(table, Lines("\n".join(lines), whole=True))

