@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from hindsight_integrations.nlp.data import table, word_sets
 
@@ -41,3 +42,41 @@ def is_english(texts: Sequence[str]) -> bool:
     return 10 * latin >= 9 * letters and (
         len(_ENGLISH.findall(joined)) >= len(_FOREIGN.findall(joined))
     )
+
+
+Capitals = Literal["names", "nouns", "nothing"]
+"""What a capital within a sentence marks in a language: names, every noun (German), or nothing
+because the script has no capitals."""
+
+_GERMAN = _ELSEWHERE["german"]
+_ELSEWHERE_ONLY = (_GERMAN | _ELSEWHERE["romance_and_others"]) - _ELSEWHERE["shared"]
+_FREQUENT_ENGLISH = (
+    frozenset(_LANGUAGES["english"].replace("|", " ").split()) | _ASKING
+) - _ELSEWHERE["shared"]
+_LAST_LATIN = "\u024f"
+_SHOWS = 2_000
+"""Characters of a text that its language is told from."""
+
+
+def capitals_elsewhere(text: str) -> Capitals | None:
+    """Return what capitals mark in a text that is surely not English; None for any other.
+
+    It is not if most of its letters are not Latin. Otherwise two or more different words speak for
+    another language, and more than twice as many as for English: frequent words, and those in lower
+    case with a letter that English does not have.
+    """
+    shown = text[:_SHOWS]
+    letters = [letter for letter in shown if letter.isalpha()]
+    others = [letter for letter in letters if letter > _LAST_LATIN]
+    if 2 * len(others) > len(letters):
+        cased = sum(letter.lower() != letter.upper() for letter in others)
+        return "names" if 2 * cased > len(others) else "nothing"
+    said = frozenset(_WORD.findall(shown))
+    words = frozenset(word.casefold() for word in said)
+    foreign = words & _ELSEWHERE_ONLY | {
+        word for word in said if word[0].islower() and not word.isascii()
+    }
+    in_names = said & _ELSEWHERE["in_names"]
+    if not foreign or len(foreign | in_names) < max(2, 2 * len(words & _FREQUENT_ENGLISH) + 1):
+        return None
+    return "nouns" if 2 * len(words & _GERMAN) > len(words & _ELSEWHERE_ONLY) else "names"
