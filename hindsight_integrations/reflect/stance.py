@@ -220,8 +220,8 @@ def _read(sentence: Sentence, noun: int) -> _Read:
     """Read the judgement along the path from the topic to the root."""
     word, head = sentence.words[noun], sentence.words[noun].head
     if any(
-        sentence.words[i].text.casefold() in ("his", "her", "their", "your", "no", "any")
-        for i in sentence.children(noun)
+        child.text.casefold() in ("his", "her", "their", "your", "no", "any")
+        for child in sentence.dependents(noun)
     ):
         return _NONE
     if word.dep == "appos" and head == noun - 1:  # "our midwife Consolata"
@@ -274,7 +274,7 @@ def _holds(sentence: Sentence, verb: int) -> bool:
     """Return True for a present belief, "I think"; not if denied or past ("I thought")."""
     word = sentence.words[verb]
     present = word.tag in ("VBP", "VB") or word.lemma == "find"
-    modal = any(sentence.words[i].tag == "MD" for i in sentence.children(verb))
+    modal = any(child.tag == "MD" for child in sentence.dependents(verb))
     return (
         word.lemma in _WORDS["holds"]
         and present
@@ -392,7 +392,7 @@ def _is_foul(sentence: Sentence, verb: int) -> int | None:
 
 def _manner(sentence: Sentence, made: int) -> int:
     """Return the sign of the only adverb of a participle, "beautifully furnished"; 0 for none."""
-    adverbs = [sentence.words[i].text.casefold() for i in sentence.children(made, "advmod")]
+    adverbs = [word.text.casefold() for word in sentence.dependents(made, "advmod")]
     signs = {polarity(word, "well", "badly") for word in adverbs}
     other = sentence.children(made, "neg", "prt")
     return signs.pop() if len(signs) == 1 and not other else 0
@@ -459,7 +459,7 @@ def _sign_of_complement(sentence: Sentence, index: int, *, denied: bool) -> int:
         or (to_do and text in ("good", "great"))
     ):
         return 0
-    degrees = [sentence.words[i].text.casefold() for i in sentence.children(index, "advmod")]
+    degrees = [word.text.casefold() for word in sentence.dependents(index, "advmod")]
     if sign > 0 and "too" in degrees:
         return 0
     if not denied:
@@ -507,9 +507,7 @@ def _sign_of_noun(sentence: Sentence, index: int) -> int:
         word.lower, "praise_nouns", "blame_nouns"
     )
     if word.lemma in _WORDS["stars"]:
-        own = int(
-            any(sentence.words[i].lower in _ABSOLUTE for i in sentence.children(index, "amod"))
-        )
+        own = int(any(child.lower in _ABSOLUTE for child in sentence.dependents(index, "amod")))
     further = ("relcl", "acl", "compound") if own else ("compound",)
     wasted = word.lemma in ("waste", "heap", "pile", "load", "piece", "masterpiece", "marvel")
     preps = sentence.children(index, "prep")
@@ -521,16 +519,14 @@ def _sign_of_noun(sentence: Sentence, index: int) -> int:
         wasted = own < 0
     signs = {own} | {_sign_of_word(sentence.words[i]) for i in amods}
     if {sentence.words[i].lemma for i in preps} == {"with"}:
-        given = {
-            _sign_of_word(sentence.words[j]) for i in inside for j in sentence.children(i, "amod")
-        }
+        given = {_sign_of_word(child) for i in inside for child in sentence.dependents(i, "amod")}
         wasted = wasted or bool(given - {0})
         signs |= given
     if superlative and {sentence.words[i].lemma for i in preps} <= {"of", "in"}:
         further, wasted = (*further, "relcl"), True
     signs.discard(0)
     plain = _plain(sentence, index, *further, *(("prep",) if wasted else ()))
-    denied = any(sentence.words[i].lemma == "no" for i in sentence.children(index, "det"))
+    denied = any(child.lemma == "no" for child in sentence.dependents(index, "det"))
     return signs.pop() if len(signs) == 1 and plain and not denied else 0
 
 
@@ -544,11 +540,9 @@ def _of_deed(sentence: Sentence, verb: int) -> _Read:
     """Read the verb of a subject: it fails, works well, lets us down."""
     word = sentence.words[verb]
     denied = bool(sentence.children(verb, "neg"))
-    never = any(
-        sentence.words[i].lemma == "never" for i in sentence.children(verb, "neg", "advmod")
-    )
-    ends = [sentence.words[i].text.casefold() for i in sentence.children(verb, "advmod", "acomp")]
-    harmed = all(sentence.words[i].lemma in _FIRST for i in sentence.children(verb, "dobj"))
+    never = any(child.lemma == "never" for child in sentence.dependents(verb, "neg", "advmod"))
+    ends = [child.text.casefold() for child in sentence.dependents(verb, "advmod", "acomp")]
+    harmed = all(child.lemma in _FIRST for child in sentence.dependents(verb, "dobj"))
     used = frozenset({verb})
     if not denied and (sign := _of_service(sentence, verb)):
         return _Read(sign, used)
@@ -580,7 +574,7 @@ def _of_service(sentence: Sentence, verb: int) -> int:
     thing = sentence.words[things[0]]
     if thing.lemma in _WORDS["benefit_objects"]:
         return polarity(word.lemma, "benefits", "wastes")
-    owners = [sentence.words[i].text.casefold() for i in sentence.children(things[0], "poss")]
+    owners = [child.text.casefold() for child in sentence.dependents(things[0], "poss")]
     ours = thing.lemma in _FIRST or "my" in owners or "our" in owners
     deed = f"{word.lemma}_{_particle(sentence, verb)}".rstrip("_")
     return -1 if ours and deed in _WORDS["misdeeds"] else 0
@@ -598,22 +592,22 @@ def _of_working(sentence: Sentence, verb: int, ends: Sequence[str], *, denied: b
     if not manner_only or len(manners) > 1:
         return _NONE
     if denied:
-        does = any(sentence.words[i].lemma == "do" for i in sentence.children(verb, "aux"))
+        does = any(word.lemma == "do" for word in sentence.dependents(verb, "aux"))
         return _Read(-1, frozenset({verb})) if does and not ends else _NONE
     return _Read(manners[0], frozenset({verb})) if manners else _NONE
 
 
 def _particle(sentence: Sentence, verb: int) -> str:
-    return "".join(sentence.words[i].lemma for i in sentence.children(verb, "prt"))
+    return "".join(word.lemma for word in sentence.dependents(verb, "prt"))
 
 
 def _of_object(sentence: Sentence, verb: int) -> _Read:
     """Read a verb of liking: "I love the topic", "I can't stand the topic"."""
     word = sentence.words[verb]
-    modals = {sentence.words[i].text.casefold() for i in sentence.children(verb, "aux")}
+    modals = {child.text.casefold() for child in sentence.dependents(verb, "aux")}
     modals &= _WOULD | {"will", "must", "shall"}
     denied = bool(sentence.children(verb, "neg"))
-    everybody = {sentence.words[i].text.casefold() for i in sentence.children(verb, "nsubj")}
+    everybody = {child.text.casefold() for child in sentence.dependents(verb, "nsubj")}
     subject = (_by_speaker(sentence, verb) or (everybody and everybody <= _EVERYBODY)) or (
         not sentence.children(verb, "nsubj")
         and word.head == verb
@@ -639,9 +633,9 @@ def _of_mood(sentence: Sentence, preposition: int) -> _Read:
     word, text = sentence.words[mood], sentence.words[mood].text.casefold()
     verb = mood if sentence.children(mood, "nsubj", "nsubjpass") else word.head
     denied = bool(sentence.children(verb, "neg") or sentence.children(mood, "neg"))
-    modal = any(sentence.words[i].tag == "MD" for i in sentence.children(verb))
+    modal = any(child.tag == "MD" for child in sentence.dependents(verb))
     if word.lemma == "complaint" and not modal and _by_speaker(sentence, verb):
-        none = any(sentence.words[i].lemma == "no" for i in sentence.children(mood, "det"))
+        none = any(child.lemma == "no" for child in sentence.dependents(mood, "det"))
         return _Read(1, frozenset({mood})) if none and not denied else _NONE
     if modal or not _by_speaker(sentence, verb) or not _is_own(sentence, verb):
         return _NONE

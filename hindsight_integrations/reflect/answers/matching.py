@@ -294,7 +294,7 @@ class Match(PersonMatch):
     def is_past(self, verb: int) -> bool:
         """Return True for the past of an event verb ("launched", "has hired"), not of a state."""
         word = self._words[verb]
-        helpers = [self._words[i] for i in self._sentence.children(verb, "aux", "auxpass")]
+        helpers = self._sentence.dependents(verb, "aux", "auxpass")
         if self._sentence.is_denied(verb) or word.lemma in WORDS["states"]:
             return False
         if word.tag == "VBD":
@@ -319,7 +319,7 @@ class Match(PersonMatch):
     def _begins(self) -> bool:
         """Return True for what is so since a day: "From May the club meets in the hall"."""
         first = self._words[0]
-        dates = any(self._words[i].label == "DATE" for i in self._sentence.children(0, "pobj"))
+        dates = any(word.label == "DATE" for word in self._sentence.dependents(0, "pobj"))
         if self._query.asked is Asked.WHEN:
             return False  # it says since when
         if first.lower == "since" and self._words[first.head].tag == "VBD":
@@ -394,7 +394,7 @@ class Match(PersonMatch):
 
     def _is_about(self, number: int) -> bool:
         """Return True for the "180" of "about 180", with nothing else beside it."""
-        beside = [self._words[i].lower for i in self._sentence.children(number)]
+        beside = [word.lower for word in self._sentence.dependents(number)]
         return bool(beside) and WORDS["about"].issuperset(beside)
 
     def _part_of(self, noun: int) -> int | None:
@@ -520,7 +520,7 @@ class Match(PersonMatch):
         own = self._own
         apart = ("compound", "amod", "nmod", "nummod", "appos", "acl")
         return any(
-            not any(self._words[i].lower == "no" for i in self._sentence.children(thing, "det"))
+            not any(child.lower == "no" for child in self._sentence.dependents(thing, "det"))
             and (
                 not kind
                 or bool(

@@ -365,7 +365,7 @@ class RoleMatch(TermMatch):
     def _is_our_kind(self, noun: int, kind: frozenset[str]) -> bool:
         """Return True if a noun phrase is of the asker and of the kind asked for."""
         phrase = self._sentence.phrase(self._sentence.subtree(noun)).casefold()
-        owners = (self._words[i] for i in self._sentence.children(noun, "poss"))
+        owners = self._sentence.dependents(noun, "poss")
         named = bool(kind & set(lexemes(self._words[noun].lemma)))
         return named and phrase.endswith(self._query.focus) and any(map(self._is_asker, owners))
 
@@ -379,9 +379,9 @@ class RoleMatch(TermMatch):
             and bool(self.agents(i) & self._own)
             and not self._sentence.is_denied(i)
             and any(
-                self._words[time].is_time
+                child.is_time
                 for on in self._sentence.children(i, "prep")
-                for time in self._sentence.children(on, "pobj")
+                for child in self._sentence.dependents(on, "pobj")
             )
             for i, word in enumerate(self._words)
         )
@@ -505,7 +505,7 @@ class RoleMatch(TermMatch):
             return set()
         found: set[int] = set()
         for index in self._asserted({"take"}):
-            if any(self._words[i].text == "over" for i in self._sentence.children(index, "prt")):
+            if any(word.text == "over" for word in self._sentence.dependents(index, "prt")):
                 found |= self._agents_on_all(index)
         return found
 
@@ -522,9 +522,7 @@ class RoleMatch(TermMatch):
         return (
             self._query.measure == "old"
             and self._words[verb].lemma == "turn"
-            and any(
-                self._words[i].tag == "CD" for i in self._sentence.children(verb, "dobj", "attr")
-            )
+            and any(word.tag == "CD" for word in self._sentence.dependents(verb, "dobj", "attr"))
         )
 
     def _verb_fits(self, verb: int) -> bool:
@@ -570,7 +568,7 @@ class RoleMatch(TermMatch):
         word = self._words[verb]
         if word.tag != "VBG":
             return word.tag in ("VBZ", "VBP")
-        helpers = [self._words[i] for i in self._sentence.children(verb, "aux")]
+        helpers = self._sentence.dependents(verb, "aux")
         above = [self._words[word.head]] if word.dep in ("xcomp", "ccomp") and not helpers else []
         return any(each.tag in ("VBZ", "VBP") for each in (*helpers, *above))
 
@@ -648,7 +646,7 @@ class RoleMatch(TermMatch):
     def _employer(self, verb: int) -> set[int]:
         """Return the employer: "the city council", not "two years" or "fun"."""
         if self._words[verb].lemma == "join":  # "joined Northwind as a designer"
-            post = any(self._words[i].lemma == "as" for i in self._sentence.children(verb, "prep"))
+            post = any(word.lemma == "as" for word in self._sentence.dependents(verb, "prep"))
             joined = self._sentence.children(verb, "dobj")
             return {
                 i

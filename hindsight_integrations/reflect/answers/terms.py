@@ -196,7 +196,7 @@ class TermMatch:
             return any(self._is_owner(term.owner, i) for i in owners)
         if self._is_had(term.owner, noun) or self._is_speaker(term.owner):
             return True
-        articles = (self._words[i].lower for i in self._sentence.children(noun, "det"))
+        articles = (word.lower for word in self._sentence.dependents(noun, "det"))
         return term.owner.is_self and self._is_own() and "the" in articles
 
     def _is_owner(self, owner: Term, index: int) -> bool:
@@ -277,7 +277,7 @@ class TermMatch:
         """Return the "Hugo" of "it was Hugo who forgot", if a parser takes "who" for the agent."""
         word, be = self._words[verb], self._words[self._words[verb].head]
         by = any(self._words[i].tag == "WP" for i in agents)
-        it = {self._words[i].lower for i in self._sentence.children(be.index, "nsubj")} == {"it"}
+        it = {child.lower for child in self._sentence.dependents(be.index, "nsubj")} == {"it"}
         if not by or not it or word.dep != "ccomp" or be.lemma != "be":
             return set()
         persons = self._sentence.children(be.index, "attr")

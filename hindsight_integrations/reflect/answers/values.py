@@ -98,8 +98,8 @@ def describes(sentence: Sentence, verb: int) -> bool:
     if word.lemma == "work":
         return any(sentence.words[i].lemma in ("for", "at", "with") for i in ways)
     return word.lemma in _WORDS["posts"] and any(
-        sentence.words[i].is_noun and not sentence.words[i].is_time
-        for i in sentence.children(verb, "dobj", "prt", "prep")
+        child.is_noun and not child.is_time
+        for child in sentence.dependents(verb, "dobj", "prt", "prep")
     )
 
 
@@ -140,7 +140,7 @@ def is_described(sentence: Sentence, name: int) -> bool:
         return any(_is_role(sentence, i) and not is_person(sentence.words[i]) for i in subjects)
     return any(
         sentence.words[of].lemma in ("from", "of", "at")
-        and any(sentence.words[i].is_proper for i in sentence.children(of, "pobj"))
+        and any(child.is_proper for child in sentence.dependents(of, "pobj"))
         for of in sentence.children(name, "prep")
     )
 
@@ -153,13 +153,13 @@ def _is_beside(sentence: Sentence, name: int, noun: int) -> bool:
 
 def _is_role(sentence: Sentence, noun: int) -> bool:
     word = sentence.words[noun]
-    denied = any(sentence.words[i].lemma == "no" for i in sentence.children(noun, "det"))
+    denied = any(child.lemma == "no" for child in sentence.dependents(noun, "det"))
     return word.is_noun and not (word.is_time or word.is_amount) and not denied
 
 
 def _is_counted(sentence: Sentence, noun: int) -> bool:
     """Return True for a quantity: "two days", "a day", "half an hour"; not "the day"."""
-    below = (sentence.words[i] for i in sentence.children(noun))
+    below = sentence.dependents(noun)
     return any(word.tag == "CD" or word.lower in _VAGUE for word in below)
 
 

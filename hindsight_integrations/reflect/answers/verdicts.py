@@ -98,8 +98,7 @@ class VerdictMatch(CauseMatch):
         return any(
             self._sentence.is_denied(verb)
             and any(
-                self._words[i].lower in ("yet", "still")
-                for i in self._sentence.children(verb, "advmod")
+                word.lower in ("yet", "still") for word in self._sentence.dependents(verb, "advmod")
             )
             for verb in self.verbs()
         )
@@ -241,9 +240,9 @@ class VerdictMatch(CauseMatch):
             and told.words[root].lemma not in WORDS["lying"]
             and things.intersection(
                 stem
-                for i in told.children(root, "nsubj")
-                if not is_person(told.words[i])
-                for stem in lexemes(told.words[i].text)
+                for word in told.dependents(root, "nsubj")
+                if not is_person(word)
+                for stem in lexemes(word.text)
             )
             for root in told.roots()
         )
@@ -260,8 +259,7 @@ class VerdictMatch(CauseMatch):
             word.lemma == "from"
             and self._shifts(way)
             and any(
-                named & set(lexemes(self._words[i].text))
-                for i in self._sentence.children(way, "pobj")
+                named & set(lexemes(child.text)) for child in self._sentence.dependents(way, "pobj")
             )
             for way, word in enumerate(self._words)
         )
@@ -274,7 +272,7 @@ class VerdictMatch(CauseMatch):
         to = any(word.lower in ("to", "into") for word in self._words[way + 1 : way + 6])
         past = self._words[verb].tag in ("VBD", "VBN")
         changes = self._words[verb].lemma in WORDS["changing"]
-        numbers = any(self._words[i].tag == "CD" for i in self._sentence.children(way, "pobj"))
+        numbers = any(word.tag == "CD" for word in self._sentence.dependents(way, "pobj"))
         return changes or (to and past and numbers)
 
     def _denies_value(self, told: Sentence) -> bool:
@@ -417,7 +415,7 @@ class VerdictMatch(CauseMatch):
         """
         for index in self._sentence.upward(verb):
             word = self._words[index]
-            helpers = [self._words[i] for i in self._sentence.children(index, "aux", "auxpass")]
+            helpers = self._sentence.dependents(index, "aux", "auxpass")
             for helper in helpers:
                 if told := _TENSES.get(helper.lower, ""):
                     return told
@@ -435,7 +433,7 @@ class VerdictMatch(CauseMatch):
         query, word = self._query, self._words[verb]
         if word.lemma in WORDS["lasting"] and word.lemma != query.action:
             return True
-        since = any(self._words[i].lower in _EVER_SINCE for i in self._sentence.children(verb))
+        since = any(child.lower in _EVER_SINCE for child in self._sentence.dependents(verb))
         return told == "perfect" and (query.passive or since)
 
     # What limits it
@@ -493,7 +491,7 @@ class VerdictMatch(CauseMatch):
             return False
         if word.dep == "advcl":
             return any(
-                self._words[i].lemma in WORDS["conditions"] for i in self._sentence.children(index)
+                child.lemma in WORDS["conditions"] for child in self._sentence.dependents(index)
             )
         things = self._sentence.children(index, "pobj")
         proper = bool(things) and all(self._words[i].is_proper for i in things)
@@ -539,7 +537,7 @@ class VerdictMatch(CauseMatch):
 
     def _is_arranged_for(self, verb: int) -> bool:
         """Return True for an arranged future that may be over when asked: "is moving in May"."""
-        helpers = (self._words[i].tag for i in self._sentence.children(verb, "aux"))
+        helpers = (word.tag for word in self._sentence.dependents(verb, "aux"))
         times = (self._words[i].is_time for i in self._sentence.subtree(verb))
         plan = self._words[verb].tag == "VBG" and self._words[verb].lemma in WORDS["coming"]
         return plan and not {"VBZ", "VBP"}.isdisjoint(helpers) and any(times)
@@ -596,7 +594,7 @@ def _is_part(word: Word, sentence: Sentence) -> bool:
 
 def _states(sentence: Sentence, verb: int) -> list[int]:
     """Return the words of where or how something is: "in hospital", "home", "stable"."""
-    nouns = [sentence.words[i] for i in sentence.children(verb, "attr")]
+    nouns = sentence.dependents(verb, "attr")
     if sentence.is_denied(verb) or not all(map(_tells_where, nouns)):
         return []
     below = (*sentence.children(verb, "acomp"), *_places(sentence, verb))
@@ -615,7 +613,7 @@ def _tells_where(word: Word) -> bool:
 
 def _is_passing(sentence: Sentence, verb: int) -> bool:
     """Return True for "is in hospital", "is down": so for a while."""
-    adjectives = (sentence.words[i] for i in sentence.children(verb, "acomp"))
+    adjectives = sentence.dependents(verb, "acomp")
     participle = _tells_where(sentence.words[verb])  # "is closed"
     placed = bool(_places(sentence, verb)) or any(map(_tells_where, adjectives))
     return participle or (sentence.words[verb].lemma == "be" and placed)
