@@ -279,7 +279,7 @@ def _holds(sentence: Sentence, verb: int) -> bool:
         word.lemma in _WORDS["holds"]
         and present
         and not modal
-        and not sentence.children(verb, "neg")
+        and not sentence.is_denied(verb)
         and _by_speaker(sentence, verb)
         and _is_own(sentence, verb)
     )
@@ -414,14 +414,14 @@ def _all_signed(sentence: Sentence, verb: int, complements: Sequence[int]) -> _R
         every += sentence.children(index, "amod") if sentence.words[index].tag == "JJ" else []
     words = sentence.words
     if words[every[0]].text.casefold() == "anything":
-        sign = _sign_of_complement(sentence, every[0], denied=bool(sentence.children(verb, "neg")))
+        sign = _sign_of_complement(sentence, every[0], denied=sentence.is_denied(verb))
         return _Read(sign, frozenset(range(every[0], every[0] + 3)))  # "anything but reliable"
     every = [
         i
         for i in every
         if not words[i].is_verb or i in complements or words[i].text in _WORDS["made"]
     ]
-    denied = bool(sentence.children(verb, "neg"))
+    denied = sentence.is_denied(verb)
     signs = {_sign_of_complement(sentence, index, denied=denied) for index in every}
     if len(signs) == 2 and 0 in signs and not denied:
         signs.remove(0)
@@ -539,7 +539,7 @@ def _sign_of_word(word: Word) -> int:
 def _of_deed(sentence: Sentence, verb: int) -> _Read:
     """Read the verb of a subject: it fails, works well, lets us down."""
     word = sentence.words[verb]
-    denied = bool(sentence.children(verb, "neg"))
+    denied = sentence.is_denied(verb)
     never = any(child.lemma == "never" for child in sentence.dependents(verb, "neg", "advmod"))
     ends = [child.text.casefold() for child in sentence.dependents(verb, "advmod", "acomp")]
     harmed = all(child.lemma in _FIRST for child in sentence.dependents(verb, "dobj"))
@@ -606,7 +606,7 @@ def _of_object(sentence: Sentence, verb: int) -> _Read:
     word = sentence.words[verb]
     modals = {child.text.casefold() for child in sentence.dependents(verb, "aux")}
     modals &= _WOULD | {"will", "must", "shall"}
-    denied = bool(sentence.children(verb, "neg"))
+    denied = sentence.is_denied(verb)
     everybody = {child.text.casefold() for child in sentence.dependents(verb, "nsubj")}
     subject = (_by_speaker(sentence, verb) or (everybody and everybody <= _EVERYBODY)) or (
         not sentence.children(verb, "nsubj")
@@ -632,7 +632,7 @@ def _of_mood(sentence: Sentence, preposition: int) -> _Read:
     mood = sentence.words[preposition].head
     word, text = sentence.words[mood], sentence.words[mood].text.casefold()
     verb = mood if sentence.children(mood, "nsubj", "nsubjpass") else word.head
-    denied = bool(sentence.children(verb, "neg") or sentence.children(mood, "neg"))
+    denied = sentence.is_denied(verb) or sentence.is_denied(mood)
     modal = any(child.tag == "MD" for child in sentence.dependents(verb))
     if word.lemma == "complaint" and not modal and _by_speaker(sentence, verb):
         none = any(child.lemma == "no" for child in sentence.dependents(mood, "det"))
@@ -667,7 +667,7 @@ def _opposed(sentence: Sentence, noun: int, read: _Read) -> bool:
 def _is_refused(sentence: Sentence, index: int) -> bool:
     """Return True for amends that were refused: "refused to apologise", "never fixes"."""
     word = sentence.words[index]
-    denied = bool(sentence.children(index, "neg"))
+    denied = sentence.is_denied(index)
     above = sentence.words[word.head].lemma in _WORDS["refusing"]
     return word.lemma in _WORDS["amends"] and (denied or above)
 
@@ -675,8 +675,8 @@ def _is_refused(sentence: Sentence, index: int) -> bool:
 def _is_denied(sentence: Sentence, index: int) -> bool:
     """Return True for a quality that is denied: "never gets boring"."""
     word = sentence.words[index]
-    completes = word.dep in ("acomp", "attr", "oprd") and bool(sentence.children(word.head, "neg"))
-    return completes or bool(sentence.children(index, "neg"))
+    completes = word.dep in ("acomp", "attr", "oprd") and sentence.is_denied(word.head)
+    return completes or sentence.is_denied(index)
 
 
 def speaks_against(sign: int, text: str, topic: str) -> bool:

@@ -44,11 +44,11 @@ def is_told(sentence: Sentence, index: int, planned: bool = False, past: bool = 
             index = governor
             continue
         if governor == index:
-            return planned or not _is_infinitive(sentence, index)
+            return planned or not sentence.is_infinitive(index)
         told = _is_told_by(sentence, index, planned, past)
         if told is not None:
             return told
-        if _is_denied(sentence, governor):
+        if sentence.is_denied(governor):
             return False
         index = _verb_above(sentence, index)
     return True
@@ -79,7 +79,7 @@ def _is_told_by(sentence: Sentence, index: int, planned: bool, past: bool) -> bo
     """Return if the governing word makes a verb a fact; None if that depends on a word above it."""
     word = sentence.words[index]
     governor = sentence.words[word.head]
-    infinitive = _is_infinitive(sentence, index)
+    infinitive = sentence.is_infinitive(index)
     if word.dep == "relcl" and governor.lemma in _WORDS["claims"]:
         return False  # "the rumour that", whose "that" a parser takes for an object
     if word.dep == "relcl" and not infinitive:
@@ -114,7 +114,7 @@ def _is_done_under(sentence: Sentence, index: int, planned: bool, past: bool) ->
     if governor.lemma in _WORDS["settling"]:
         return not past
     arranged = governor.lemma in _WORDS["arranging"] - {"need"}
-    seen = governor.lemma in _WORDS["seeing"] and not _is_infinitive(sentence, index)
+    seen = governor.lemma in _WORDS["seeing"] and not sentence.is_infinitive(index)
     return arranged or seen or governor.lemma in _WORDS["doing"]
 
 
@@ -164,23 +164,15 @@ def is_rumoured(sentence: Sentence, index: int) -> bool:
         return True
     by = {child.lower for child in sentence.dependents(word.head, "nsubj")}
     says = sentence.words[word.head].lemma in _WORDS["saying"]
-    if word.dep == "ccomp" and says and by == {"i"} and _is_denied(sentence, word.head):
+    if word.dep == "ccomp" and says and by == {"i"} and sentence.is_denied(word.head):
         return True  # "I'm not saying that he drinks"
     knows = sentence.words[word.head].lemma in _WORDS["knowing"]
     return word.dep == "ccomp" and knows and bool(by) and by <= _WORDS["nobody_known"]
 
 
-def _is_infinitive(sentence: Sentence, index: int) -> bool:
-    return any(word.tag == "TO" for word in sentence.dependents(index, "aux"))
-
-
 def _has_auxiliary(sentence: Sentence, index: int) -> bool:
     """Return True if a participle has an auxiliary: "that Ben is painting"."""
     return bool(sentence.children(index, "aux", "auxpass"))
-
-
-def _is_denied(sentence: Sentence, verb: int) -> bool:
-    return sentence.is_denied(verb)
 
 
 def _is_nearly(sentence: Sentence, verb: int) -> bool:
