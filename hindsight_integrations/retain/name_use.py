@@ -24,14 +24,14 @@ from hindsight_integrations.nlp.name_matching import (
     same_given_name,
 )
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
+from hindsight_integrations.nlp.word_classes import TITLES
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.retain import name_kinds
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.stated_names import find_name
 
 _WORDS = word_sets("names")
-_TITLES = _WORDS["honorifics"] | _WORDS["ranks"]
-_NO_GIVEN_NAMES = _TITLES | _WORDS["calendar"] | _WORDS["function_words"] | _WORDS["determiners"]
+_NO_GIVEN_NAMES = TITLES | _WORDS["calendar"] | _WORDS["function_words"] | _WORDS["determiners"]
 _SENTENCE_OPENERS = (_WORDS["openers"] - _WORDS["abbreviations"]).union(
     word_sets("directions")["irregular_past"],
     *(_WORDS[key] for key in ("note_verbs", "person_verbs", "person_object_verbs", "motion_words")),
@@ -265,7 +265,7 @@ def _is_given_name(word: str, *, begins_sentence: bool) -> bool:
     if _POSSESSIVE.search(word) or (len(word) > 1 and word.isupper()):
         return False
     if not begins_sentence:
-        return lower not in _TITLES | _WORDS["calendar"]
+        return lower not in TITLES | _WORDS["calendar"]
     ordinary = lower.endswith(_OPENER_ENDINGS) or lower in _NO_GIVEN_NAMES
     return not ordinary and lower not in _SENTENCE_OPENERS
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hindsight_integrations.models import Memory, MemoryType, MentalModel, ModelUsage
-from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
 from hindsight_integrations.nlp.time import TimeSpan, parse_query
 from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.recall.arms.temporal import windows_in_bank
@@ -33,6 +33,7 @@ from hindsight_integrations.reflect.changes.currency import (
     overtaking,
 )
 from hindsight_integrations.reflect.context import context_of_results, when
+from hindsight_integrations.reflect.dependencies import FACTS
 from hindsight_integrations.reflect.other_languages import content_of, stating
 from hindsight_integrations.reflect.retractions import (
     CORRECTION_TIME,
@@ -58,8 +59,6 @@ MAX_HINTS = 2
 
 _PERMANENT = frozenset({Asked.WHY, Asked.EVENTS, Asked.SAID})
 """Kinds of questions whose answers stay true whatever happens later."""
-
-_FACTS = frozenset({MemoryType.WORLD, MemoryType.EXPERIENCE, MemoryType.OPINION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +170,7 @@ def _search_evidence(
     Facts stand for the observations that were drawn from them.
     """
     types = request.filter.types
-    if types is None or types & _FACTS:
+    if types is None or types & FACTS:
         request = replace(request, filter=replace(request.filter, derived=False))
     memories, failures = find_memories(deps, bank, request)
     results = [*find_models(deps, bank, request), *memories]
@@ -438,9 +437,7 @@ def _endings_by_short_name(
         return []
     short = replace(query, terms=(*query.terms[: index - 1], *query.terms[index:]))
     question_lexemes = frozenset[str]().union(query.verb, *(term.stems for term in query.terms))
-    answer_lexemes = {
-        stem for answer in answers for stem in lexemes(answer.statement.text)
-    } - question_lexemes
+    answer_lexemes = lexemes_of(answer.statement.text for answer in answers) - question_lexemes
     latest = max(answer.said_at for answer in answers)
     return [
         replace(answer, is_replacement=True)

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 
-from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.nlp.name_matching import gender_of, is_given_name
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.name_matching import (
+    MENS_TITLES,
+    WOMENS_TITLES,
+    gender_of,
+    is_given_name,
+)
 from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.nlp.word_classes import OCCUPATIONS, PERSONS, TITLES
 from hindsight_integrations.normalization import entity_norm
 
-TITLES = word_sets("names")["honorifics"] | word_sets("names")["ranks"]
 _OF_ANYBODY = frozenset(map(entity_norm, word_sets("names")["degrees"]))
 """Titles that somebody has beside another one: "Dr Hall" may be "Mrs Hall"."""
-_MENS, _WOMENS = (
-    frozenset(map(entity_norm, word_sets("names")[titles]))
-    for titles in ("mens_titles", "womens_titles")
-)
-_PERSON_NOUNS = frozenset(table("changes")["people"]["persons"].split()).union(
-    table("changes")["roles"]["words"].split(), TITLES - {"general", "major", "coach"}
-)
+_PERSON_NOUNS = PERSONS | OCCUPATIONS | (TITLES - {"general", "major", "coach"})
 _OF_MEN, _OF_WOMEN = word_sets("questions")["of_men"], word_sets("questions")["of_women"]
 _NO_PARTS = ("PRP", "PRP$", "DT", "IN", "CC", "TO", "MD", "WP", "WRB")
 
@@ -78,8 +77,8 @@ def gender_in(words: Iterable[str]) -> str:
     """Return "man" or "woman" if folded titles and given names show a gender; else ""."""
     found = set()
     for word in words:
-        titled = "man" if word in _MENS | _OF_MEN else ""
-        titled = titled or ("woman" if word in _WOMENS | _OF_WOMEN else "")
+        titled = "man" if word in MENS_TITLES | _OF_MEN else ""
+        titled = titled or ("woman" if word in WOMENS_TITLES | _OF_WOMEN else "")
         found.add(titled or gender_of(word))
     found.discard("")
     return found.pop() if len(found) == 1 else ""

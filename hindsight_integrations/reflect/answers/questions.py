@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise, takewhile
 
-from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.sentences import Sentence, parse
 from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.nlp.word_classes import TITLES
 from hindsight_integrations.reflect.answers.indirect import direct
 from hindsight_integrations.reflect.answers.named import (
-    TITLES,
     folded,
     is_person_noun,
     titles_of,
@@ -53,7 +53,7 @@ _BEFORE = re.compile(
 def _synonyms() -> dict[str, set[str]]:
     groups: dict[str, set[str]] = {}
     for line in table("questions")["same"].strip().splitlines():
-        stems = {stem for word in line.split() for stem in lexemes(word)}
+        stems = lexemes_of(line.split())
         for stem in stems:
             groups.setdefault(stem, set()).update(stems)
     return groups

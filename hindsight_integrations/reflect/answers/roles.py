@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
 from hindsight_integrations.nlp.data import table
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.answers.factual import (
@@ -37,9 +37,8 @@ from hindsight_integrations.reflect.answers.stated import (
 )
 from hindsight_integrations.reflect.answers.terms import TermMatch, is_part_of
 
-_USES = frozenset(stem for verb in ("use", "have", "own", "work") for stem in lexemes(verb))
+_USES = lexemes_of(("use", "have", "own", "work"))
 _WORK = frozenset(lexemes("work"))
-_LIKING = frozenset(stem for verb in WORDS["liking"] for stem in lexemes(verb))
 _CONVERSE = {
     verb: frozenset(
         stem
@@ -62,7 +61,7 @@ _RELATIONS = frozenset(
 _LYING = ("in", "at", "to", "from", "for", "of")
 """Prepositions of the place where somebody lives or works, or did."""
 _CONTRASTS = frozenset({"while", "whereas", "though", "although", "because", "since"})
-_EVENTS = frozenset(stem for word in WORDS["events"] for stem in lexemes(word))
+_EVENTS = lexemes_of(WORDS["events"])
 _OF_ANY = frozenset({Asked.WHETHER, Asked.SAID, Asked.EVENTS})
 """Questions to which what is not so may be quoted, without a yes."""
 _DONE_BY_ONE = frozenset({Asked.WHO, Asked.WHAT, Asked.WHERE, Asked.WHETHER})
@@ -72,6 +71,7 @@ _ALL = frozenset({"all", "both"})
 _SAME_WAYS = tuple(
     frozenset(line.split()) for line in table("questions")["ways"]["same"].split("\n")
 )
+LIKING = lexemes_of(WORDS["liking"])
 LIVING = frozenset({"live", "reside", "dwell", "base"})
 
 
@@ -168,7 +168,7 @@ class RoleMatch(TermMatch):
         """Return True for a verb of dislike, if the question is about not liking something."""
         word = self._words[verb]
         either = self._query.asked is Asked.WHETHER or self._query.is_negated
-        if not either or not self._query.verb & _LIKING:
+        if not either or not self._query.verb & LIKING:
             return False
         denied = word.lemma in WORDS["bearing"] and self._sentence.is_denied(verb)
         return word.is_verb and (denied or word.lemma in WORDS["disliking"])

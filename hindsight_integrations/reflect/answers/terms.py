@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.nlp.word_classes import TITLES
 from hindsight_integrations.reflect.answers.named import (
-    TITLES,
     aliases,
     folded,
     is_anothers,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.sentences import Sentence
 from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.nlp.word_classes import OCCUPATIONS
 from hindsight_integrations.reflect.answers.named import is_person
 
 _WORDS = word_sets("questions")
-_OCCUPATIONS = frozenset(table("changes")["roles"]["words"].split())
 _CRAFTS = ("ologist", "smith", "maker", "monger", "wright", "keeper")
 """Endings of words for what somebody does for a living: "beekeeper"."""
 _TIMES = ("DATE", "TIME")
@@ -123,7 +123,7 @@ def has_occupation_beside(sentence: Sentence, name: int) -> bool:
 
 def is_occupation(noun: str) -> bool:
     """Return True for the base form of a word for what somebody does for a living."""
-    return noun in _OCCUPATIONS or noun.endswith(_CRAFTS)
+    return noun in OCCUPATIONS or noun.endswith(_CRAFTS)
 
 
 def is_described(sentence: Sentence, name: int) -> bool:

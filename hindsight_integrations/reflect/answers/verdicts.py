@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from hindsight_integrations.nlp import syntax
-from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.sentences import Sentence
 from hindsight_integrations.nlp.syntax import Word
@@ -22,16 +22,13 @@ from hindsight_integrations.reflect.answers.named import (
     titles_of,
 )
 from hindsight_integrations.reflect.answers.questions import WORDS, Term
-from hindsight_integrations.reflect.answers.roles import LIVING
+from hindsight_integrations.reflect.answers.roles import LIKING, LIVING
 from hindsight_integrations.reflect.attribution import reported
 from hindsight_integrations.reflect.ending_hints import kind_nouns, may_have_ended
 
-_LIKING, _DISLIKING = (
-    frozenset(stem for verb in WORDS[name] for stem in lexemes(verb))
-    for name in ("liking", "disliking")
-)
+_FEELING = LIKING | lexemes_of(WORDS["disliking"])
 _HINTS = word_sets("endings_hinted")
-_DEBTS = frozenset(stem for word in _HINTS["debts"] for stem in lexemes(word))
+_DEBTS = lexemes_of(_HINTS["debts"])
 _PLACING = frozenset({"in", "on", "at", "out"})
 _EVER_SINCE = frozenset({"since", "always", "for"})
 _TENSES = {
@@ -133,12 +130,9 @@ class VerdictMatch(CauseMatch):
         asked.update(
             i for i in near if self._query.verb & set(lexemes(self._words[i].text))
         )  # "broke off the engagement", asked who Ana is engaged to
-        named = {
-            stem
-            for word in told.words
-            if self._is_thing(word) and not _is_part(word, told)
-            for stem in lexemes(word.text)
-        }
+        named = lexemes_of(
+            word.text for word in told.words if self._is_thing(word) and not _is_part(word, told)
+        )
         things = {i for i in near - people if self._is_thing(self._words[i])}
         if near & asked or any(named & set(lexemes(self._words[i].text)) for i in things):
             return True
@@ -178,13 +172,7 @@ class VerdictMatch(CauseMatch):
         subject = self._query.subject
         own = self._positions(subject) if subject is not None else set()
         of_subject = subject.stems if subject is not None else frozenset[str]()
-        places = {
-            stem
-            for word in told.words
-            if word.is_proper
-            for stem in lexemes(word.text)
-            if stem not in of_subject
-        }
+        places = lexemes_of(word.text for word in told.words if word.is_proper) - of_subject
         return any(
             bool(self.agents(verb) & own)
             and word.tag in ("VBD", "VBN")
@@ -234,27 +222,22 @@ class VerdictMatch(CauseMatch):
 
     def _is_of_its_own(self, cue: int, told: Sentence) -> bool:
         """Return True for "the map shows an island" if somebody stole the map."""
-        things = {stem for i in self.patients(cue) for stem in lexemes(self._words[i].text)}
+        things = lexemes_of(self._words[i].text for i in self.patients(cue))
         return any(
             told.words[root].lemma not in _HINTS["light"]
             and told.words[root].lemma not in WORDS["lying"]
-            and things.intersection(
-                stem
-                for word in told.dependents(root, "nsubj")
-                if not is_person(word)
-                for stem in lexemes(word.text)
-            )
+            and things
+            & lexemes_of(w.text for w in told.dependents(root, "nsubj") if not is_person(w))
             for root in told.roots()
         )
 
     def _parts_from(self, told: Sentence) -> bool:
         """Return True for "switched from X to Y", where the other sentence tells of X."""
-        named = {
-            stem
+        named = lexemes_of(
+            word.text
             for word in told.words
             if (word.is_noun or word.tag == "CD") and not is_person(word)
-            for stem in lexemes(word.text)
-        }
+        )
         return any(
             word.lemma == "from"
             and self._shifts(way)
@@ -283,7 +266,7 @@ class VerdictMatch(CauseMatch):
         known = self._known(told)
         if any(is_person(word) and known.isdisjoint(lexemes(word.text)) for word in self._words):
             return False
-        values = {stem for word in told.words if _is_value(word) for stem in lexemes(word.text)}
+        values = lexemes_of(word.text for word in told.words if _is_value(word))
         values -= self._query.all_stems
         return any(
             (word.lower == "not" and not self._words[word.head].is_verb)
@@ -514,9 +497,7 @@ class VerdictMatch(CauseMatch):
         if not self._words[noun].is_noun:
             return False
         apart = [i for i in self._sentence.children(noun) if self._tells_apart(i)]
-        likes = bool(
-            (_LIKING | _DISLIKING) & (self._query.verb | set(lexemes(self._words[verb].lemma)))
-        )
+        likes = bool(_FEELING & (self._query.verb | set(lexemes(self._words[verb].lemma))))
         some = term.article in ("a", "an", "any", "some") or (
             self._words[noun].tag == "NNS" and not term.article and self.tense(verb) != "present"
         )

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
-from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
 from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.word_classes import GROUPS
 from hindsight_integrations.reflect.changes.claim_model import (
     Claims,
     Ending,
@@ -28,9 +29,8 @@ _TABLE = table("endings")
 _CHANGES = table("changes")
 _RELATIONS = {name: frozenset(verbs.split()) for name, verbs in _TABLE["relations"].items()}
 _ATTRIBUTES = {verb: frozenset(nouns.split()) for verb, nouns in _TABLE["attributes"].items()}
-_GENERAL = frozenset(stem for word in _TABLE["general"].split() for stem in lexemes(word))
+_GENERAL = lexemes_of(_TABLE["general"].split())
 _JOURNEYS = word_sets("endings")["journeys"]
-_PEOPLE = frozenset(_CHANGES["people"]["groups"].split())
 _SINGLE = frozenset(_CHANGES["single"]["verbs"].split()) | {"residence", "employment", "study"}
 _LIKING = frozenset(_CHANGES["attitudes"]["choosing"].split()) | {"support", "follow"}
 HABITS = frozenset({"read", "watch", "buy", "visit", "order"})
@@ -434,7 +434,7 @@ def _is_person(key: str) -> bool:
 
 def _is_group(thing: str) -> bool:
     last = thing.split()[-1].removesuffix("s") if thing else ""
-    return last in _PEOPLE
+    return last in GROUPS
 
 
 def _every_attribute() -> frozenset[str]:

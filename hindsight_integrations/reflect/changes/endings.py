@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.nlp.word_classes import SUBJECTS
 from hindsight_integrations.reflect.changes.certainty import CertaintyReader
 from hindsight_integrations.reflect.changes.claim_model import (
     Ending,
@@ -24,7 +25,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
     family,
     groups_of,
 )
-from hindsight_integrations.reflect.changes.phrases import SUBJECTS, plain_value, state_of
+from hindsight_integrations.reflect.changes.phrases import plain_value, state_of
 
 Kind = Literal["end", "replacement", "shift", "renaming"]
 
