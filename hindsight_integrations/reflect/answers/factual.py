@@ -20,6 +20,10 @@ _TURNS = frozenset(
 """Verbs before the side "left"."""
 _DONE_TO = frozenset("leave move return change turn start stop".split())
 """Verbs that tell another event with an object than without: "moved", "moved the desk"."""
+_TENSES = {
+    "will": "future", "wo": "future", "'ll": "future", "’ll": "future", "shall": "future",
+    "can": "present", "ca": "present", "could": "past",
+}  # fmt: skip
 
 
 def is_told(sentence: Sentence, index: int, planned: bool = False, past: bool = False) -> bool:
@@ -193,6 +197,27 @@ def _verb_above(sentence: Sentence, index: int) -> int:
     ):
         above = sentence.words[above].head
     return above
+
+
+def tense_of(sentence: Sentence, verb: int) -> str:
+    """Return "past", "perfect", "present" or "future" for the clause of a verb; "" if unclear.
+
+    A verb without a tense of its own has that of the one that it depends on: "was able to".
+    """
+    for index in sentence.upward(verb):
+        word = sentence.words[index]
+        helpers = sentence.dependents(index, "aux", "auxpass")
+        for helper in helpers:
+            if told := _TENSES.get(helper.lower, ""):
+                return told
+            if helper.tag in ("VBD", "VBZ", "VBP"):
+                past = "perfect" if helper.lemma == "have" else "present"
+                return "past" if helper.tag == "VBD" else past
+        if word.tag in ("VBD", "VBZ", "VBP"):
+            return "past" if word.tag == "VBD" else "present"
+        if word.head == index and word.tag == "VBN":
+            return "past"
+    return ""
 
 
 def has_arrived(sentence: Sentence, verb: int) -> bool:

@@ -21,8 +21,9 @@ from hindsight_integrations.nlp.time import (
     TimeSpan,
     find_times,
 )
+from hindsight_integrations.reflect.answers.caused import CauseMatch
 from hindsight_integrations.reflect.answers.dating import date_of, events_at
-from hindsight_integrations.reflect.answers.factual import is_beside
+from hindsight_integrations.reflect.answers.factual import is_beside, tense_of
 from hindsight_integrations.reflect.answers.people import PersonMatch
 from hindsight_integrations.reflect.answers.questions import (
     CATEGORIES,
@@ -41,6 +42,7 @@ from hindsight_integrations.reflect.answers.values import (
     is_occupied,
     is_of_sort,
 )
+from hindsight_integrations.reflect.answers.verdicts import VerdictMatch
 from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
 from hindsight_integrations.reflect.ending_hints import may_have_ended
 from hindsight_integrations.timespan import where_said
@@ -56,7 +58,7 @@ _SHOWN_BY = {kind: set(verbs.split()) for kind, verbs in table("questions")["sho
 """Verbs that show of what kind the name is that they have beside them: what is read is a book."""
 
 
-class Match(PersonMatch):
+class Match(VerdictMatch, CauseMatch, PersonMatch):
     """One sentence compared with one question."""
 
     def answers(self) -> bool:
@@ -530,7 +532,9 @@ class Match(PersonMatch):
             )
             for verb, word in enumerate(self._words)
             if word.lemma in WORDS["having"] and self.agents(verb) & own and self.is_told(verb)
-            if self._query.past or self.tense(verb) != "past" or word.lemma not in WORDS["states"]
+            if self._query.past
+            or tense_of(self._sentence, verb) != "past"
+            or word.lemma not in WORDS["states"]
             for thing in others & set(self._sentence.children(verb, "dobj"))
             if not self._words[thing].is_time
         )

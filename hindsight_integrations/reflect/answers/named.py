@@ -26,14 +26,9 @@ _OF_MEN, _OF_WOMEN = word_sets("questions")["of_men"], word_sets("questions")["o
 _NO_PARTS = ("PRP", "PRP$", "DT", "IN", "CC", "TO", "MD", "WP", "WRB")
 
 
-def folded(word: str) -> str:
-    """Return a word as names are compared: in lower case, without accents or a final "'s"."""
-    return entity_norm(word)
-
-
 def words_of(name: str) -> frozenset[str]:
     """Return the words of a name, without titles."""
-    return frozenset(folded(name).split()) - TITLES
+    return frozenset(entity_norm(name).split()) - TITLES
 
 
 def whole_name(words: Sequence[Word], index: int) -> frozenset[str]:
@@ -43,7 +38,7 @@ def whole_name(words: Sequence[Word], index: int) -> frozenset[str]:
         first -= 1
     while last + 1 < len(words) and _is_part(words[last + 1]):
         last += 1
-    return frozenset(folded(word.text) for word in words[first : last + 1]) - TITLES
+    return frozenset(entity_norm(word.text) for word in words[first : last + 1]) - TITLES
 
 
 def titles_of(words: Sequence[Word], index: int) -> frozenset[str]:
@@ -54,8 +49,8 @@ def titles_of(words: Sequence[Word], index: int) -> frozenset[str]:
     first = index
     while first > 0 and _is_part(words[first - 1]):
         first -= 1
-    found = {folded(word.text) for word in words[first:index]} & TITLES
-    before = [folded(word.text) for word in words[max(0, first - 2) : first]]
+    found = {entity_norm(word.text) for word in words[first:index]} & TITLES
+    before = [entity_norm(word.text) for word in words[max(0, first - 2) : first]]
     if found and before[1:] in (["and"], ["or"]) and before[0] in TITLES:
         found.add(before[0])
     return frozenset(found)

@@ -13,9 +13,9 @@ from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.sentences import Sentence, parse
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.nlp.word_classes import TITLES
+from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.answers.indirect import direct
 from hindsight_integrations.reflect.answers.named import (
-    folded,
     is_person_noun,
     titles_of,
     whole_name,
@@ -592,8 +592,10 @@ class _Reader:
 
     def _name(self, index: int) -> frozenset[str]:
         """Return the words of the name that a word is part of, without the question's verbs."""
-        others = {folded(self._words[i].text) for i in (self._opening, self._verb) if i is not None}
-        own = folded(self._words[index].text)
+        others = {
+            entity_norm(self._words[i].text) for i in (self._opening, self._verb) if i is not None
+        }
+        own = entity_norm(self._words[index].text)
         return (whole_name(self._words, index) - others) | {own}
 
     def _is_content(self, index: int, asked: Asked) -> bool:
@@ -604,7 +606,7 @@ class _Reader:
         if not lexemes(word.text) or word.tag in (".", ",", "POS", "IN", "DT"):
             return False
         titled = any(following.is_proper for following in self._words[index + 1 : index + 2])
-        if folded(text) in TITLES and word.is_proper and titled:
+        if entity_norm(text) in TITLES and word.is_proper and titled:
             return False  # "Aunt Salma"
         if asked is Asked.NAME and text in ("name", "call"):
             return False

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.nlp.word_classes import TITLES
+from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.answers.named import (
     aliases,
-    folded,
     is_anothers,
     is_person,
     is_person_noun,
@@ -41,8 +41,8 @@ _ASSISTANTS = frozenset({"assistant", "ai", "system"})
 def is_part_of(term: Term, name: str | None) -> bool:
     """Return True if a term is part of a name that may be the one asked about."""
     words = words_of(name or "")
-    named = folded(term.text) in words and may_be(term.name or words, words)
-    return named and may_share(term.titles, set(folded(name or "").split()))
+    named = entity_norm(term.text) in words and may_be(term.name or words, words)
+    return named and may_share(term.titles, set(entity_norm(name or "").split()))
 
 
 class TermMatch:
@@ -68,7 +68,7 @@ class TermMatch:
         found = {i for i, word in enumerate(self._words) if self._is_named(term, word)}
         if term.is_name:
             entities = self._statement.memory.entities
-            alike = [e for e in entities if may_share(term.titles, set(folded(e).split()))]
+            alike = [e for e in entities if may_share(term.titles, set(entity_norm(e).split()))]
             found |= aliases(term.name, self._words, alike)
             found |= {i for i, word in enumerate(self._words) if self._is_spoken_by(word, term)}
         if term.is_name or term.is_person:
@@ -90,13 +90,13 @@ class TermMatch:
             told = whole_name(self._words, word.index)
             entities = self._statement.memory.entities
             return (
-                folded(word.text) == folded(term.text)
+                entity_norm(word.text) == entity_norm(term.text)
                 and may_share(term.titles, told | titles_of(self._words, word.index))
-                and may_be(term.name, told | {folded(word.text)})
+                and may_be(term.name, told | {entity_norm(word.text)})
                 and not is_anothers(term.name, told, entities)
             )
         if is_person(word) and word.is_proper:  # "where does simon live"
-            return folded(word.text) == folded(term.text)
+            return entity_norm(word.text) == entity_norm(term.text)
         own = set(lexemes(word.text))
         return bool(term.stems & own or term.stems & set(lexemes(word.lemma)))
 
@@ -112,7 +112,7 @@ class TermMatch:
     def _is_the_one_before(self, term: Term, found: set[int], pronoun: int) -> bool:
         """Return True if "he" or "she" can only refer to the person of this name or noun."""
         before, told = self._statement.before, self._words[pronoun].lower
-        if not may_mean(told, term.name | term.titles | {folded(term.text)}):
+        if not may_mean(told, term.name | term.titles | {entity_norm(term.text)}):
             return False
         if term.is_person and told not in _ONE_PERSON:
             return False
@@ -120,14 +120,14 @@ class TermMatch:
             may_be(term.name, before - TITLES) and may_share(term.titles, before)
         ):
             return False
-        if not found and folded(term.text) not in self._statement.before:
+        if not found and entity_norm(term.text) not in self._statement.before:
             return False
         others = (
             i
             for i, word in enumerate(self._words)
             if is_person(word) and i not in found and (found or i < pronoun)
         )
-        names = {folded(self._words[i].text) for i in found}
+        names = {entity_norm(self._words[i].text) for i in found}
         if any(
             is_another(self._sentence, i, names)
             and may_mean(told, [self._words[i].lower, self._words[i].lemma])
@@ -210,7 +210,7 @@ class TermMatch:
             w
             for i, w in enumerate(self._words)
             if w.is_proper and i < index and i not in self._positions(owner)
-            if w.head not in self._positions(owner) or folded(w.text) not in TITLES
+            if w.head not in self._positions(owner) or entity_norm(w.text) not in TITLES
         ]
         return not people and any(i < index for i in self._positions(owner))
 

@@ -13,16 +13,15 @@ from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.sentences import Sentence
 from hindsight_integrations.nlp.syntax import Word
-from hindsight_integrations.reflect.answers.caused import CauseMatch
-from hindsight_integrations.reflect.answers.factual import has_left
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.reflect.answers.factual import has_left, tense_of
 from hindsight_integrations.reflect.answers.named import (
-    folded,
     is_person,
     is_person_noun,
     titles_of,
 )
 from hindsight_integrations.reflect.answers.questions import WORDS, Term
-from hindsight_integrations.reflect.answers.roles import LIKING, LIVING
+from hindsight_integrations.reflect.answers.roles import LIKING, LIVING, RoleMatch
 from hindsight_integrations.reflect.attribution import reported
 from hindsight_integrations.reflect.ending_hints import kind_nouns, may_have_ended
 
@@ -31,13 +30,9 @@ _HINTS = word_sets("endings_hinted")
 _DEBTS = lexemes_of(_HINTS["debts"])
 _PLACING = frozenset({"in", "on", "at", "out"})
 _EVER_SINCE = frozenset({"since", "always", "for"})
-_TENSES = {
-    "will": "future", "wo": "future", "'ll": "future", "’ll": "future", "shall": "future",
-    "can": "present", "ca": "present", "could": "past",
-}  # fmt: skip
 
 
-class VerdictMatch(CauseMatch):
+class VerdictMatch(RoleMatch):
     """Compares one sentence with one yes-or-no question."""
 
     def verdict(self) -> bool | None:
@@ -136,10 +131,10 @@ class VerdictMatch(CauseMatch):
         things = {i for i in near - people if self._is_thing(self._words[i])}
         if near & asked or any(named & set(lexemes(self._words[i].text)) for i in things):
             return True
-        names = {folded(word.text) for word in told.words if is_person(word)}
+        names = {entity_norm(word.text) for word in told.words if is_person(word)}
         own = {i for term in self._query.terms for i in self._positions(term)}
         own -= {i for i in own if self._is_only_part(self._words[i], told)}
-        own |= {i for i in people if folded(self._words[i].text) in names}
+        own |= {i for i in people if entity_norm(self._words[i].text) in names}
         kinds = kind_nouns(self._query.action)
         if not people - own and any(self._words[i].lemma in kinds for i in things):
             return True  # "the car was written off"
@@ -311,7 +306,7 @@ class VerdictMatch(CauseMatch):
         named = any(
             self._positions(term)
             for term in self._query.terms
-            if not term.is_self and folded(term.text) not in bad
+            if not term.is_self and entity_norm(term.text) not in bad
         )
         failed = _HINTS["failing"]
         return named and any(word.lower in bad or word.lemma in failed for word in told.words)
@@ -321,7 +316,7 @@ class VerdictMatch(CauseMatch):
         if self._words[verb].lemma != "be" or not self.agents(verb) & own:
             return False
         stated = [self._words[i] for i in _states(self._sentence, verb)]
-        if self.tense(verb) not in ("present", "perfect") or not stated:
+        if tense_of(self._sentence, verb) not in ("present", "perfect") or not stated:
             return False
         known = self._known(told)
         where = [word for word in stated if _tells_where(word)] or stated
@@ -382,7 +377,7 @@ class VerdictMatch(CauseMatch):
 
     def _is_of_that_tense(self, verb: int) -> bool:
         """Return True if a verb's tense proves what is asked: "has paid" proves "did pay"."""
-        asked, told = self._query.tense, self.tense(verb)
+        asked, told = self._query.tense, tense_of(self._sentence, verb)
         if self._query.still:
             return True
         if asked in ("past", "perfect"):
@@ -390,26 +385,6 @@ class VerdictMatch(CauseMatch):
         if asked == "future":
             return told in ("future", "present")
         return told == "present" or (told in ("past", "perfect") and self._lasts(verb, told))
-
-    def tense(self, verb: int) -> str:
-        """Return "past", "perfect", "present" or "future" for the clause of a verb; "" if unclear.
-
-        A verb without a tense of its own has that of the one that it depends on: "was able to".
-        """
-        for index in self._sentence.upward(verb):
-            word = self._words[index]
-            helpers = self._sentence.dependents(index, "aux", "auxpass")
-            for helper in helpers:
-                if told := _TENSES.get(helper.lower, ""):
-                    return told
-                if helper.tag in ("VBD", "VBZ", "VBP"):
-                    past = "perfect" if helper.lemma == "have" else "present"
-                    return "past" if helper.tag == "VBD" else past
-            if word.tag in ("VBD", "VBZ", "VBP"):
-                return "past" if word.tag == "VBD" else "present"
-            if word.head == index and word.tag == "VBN":
-                return "past"
-        return ""
 
     def _lasts(self, verb: int, told: str) -> bool:
         """Return True for an event whose result lasts: "moved to"."""
@@ -449,7 +424,7 @@ class VerdictMatch(CauseMatch):
         predicate = self._words[verb].dep == "acomp"
         heads = {verb, self._words[verb].head} if predicate else {verb}
         below = {i for head in heads for i in self._sentence.children(head)} - heads
-        tense = self.tense(verb)
+        tense = tense_of(self._sentence, verb)
         state = predicate or self._words[verb].tag in ("VBN", "JJ")
         return any(
             self._is_limiting(i, tense, denied=denied, state=state)
@@ -499,7 +474,9 @@ class VerdictMatch(CauseMatch):
         apart = [i for i in self._sentence.children(noun) if self._tells_apart(i)]
         likes = bool(_FEELING & (self._query.verb | set(lexemes(self._words[verb].lemma))))
         some = term.article in ("a", "an", "any", "some") or (
-            self._words[noun].tag == "NNS" and not term.article and self.tense(verb) != "present"
+            self._words[noun].tag == "NNS"
+            and not term.article
+            and tense_of(self._sentence, verb) != "present"
         )
         return bool(apart) and (denied or likes or not some)
 
