@@ -176,7 +176,7 @@ def profile_of(
     now = validation.time_or_now("query_time", query_time, deps.settings.zone)
     bank_id = bank.bank.id
     entity = read_one(deps.graph, bank_id, ENTITY_NAMED, entity_norm(person), None)
-    names = [person, entity.name, *entity.aliases] if entity else [person]
+    names = [person, *entity.names] if entity else [person]
     memories = _memories(deps.graph, bank_id, names, entity, now)
     lines = _lines(memories, frozenset(map(entity_norm, names)), bank.bank.name, now)
     fitting = _fitting(lines, deps.tokenizer, max_tokens)

@@ -639,7 +639,7 @@ def _spellings(known: Mapping[str, Entity]) -> dict[str, tuple[str, Entity]]:
     full: dict[str, tuple[str, Entity]] = {}
     parts: dict[str, tuple[str, Entity] | None] = {}
     for entity in {entity.id: entity for entity in known.values()}.values():
-        for name in (entity.name, *entity.aliases):
+        for name in entity.names:
             full.setdefault(entity_norm(name), (name, entity))
             words = name.split() if entity.kind == "person" else []
             for part in {words[0], words[-1]} if len(words) > 1 else ():
