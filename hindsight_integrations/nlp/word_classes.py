@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
 
 _NAMES, _CHANGES = word_sets("names"), word_sets("changes")
 
@@ -10,13 +10,13 @@ TITLES = _NAMES["honorifics"] | _NAMES["ranks"]
 """Words that stand before a person's name: "mrs", "captain"."""
 AMBIGUOUS_NAMES = _NAMES["also_words"] | _NAMES["places"]
 """Words and places that are given names as well: "rose", "florence"."""
-PEOPLE = {name: frozenset(words.split()) for name, words in table("changes")["people"].items()}
+PEOPLE = word_sets("changes", "people")
 """Nouns for people, by what the table says of them."""
 PERSONS, GROUPS = PEOPLE["persons"], PEOPLE["groups"]
 """Nouns for one person, and for those who act or are acted for, as "team"."""
-OCCUPATIONS = frozenset(table("changes")["roles"]["words"].split())
+OCCUPATIONS = word_sets("changes", "roles")["words"]
 """Nouns for what somebody is: "nurse", "chair"."""
-ATTRIBUTES = frozenset(table("endings")["attributes"]["be"].split())
+ATTRIBUTES = word_sets("endings", "attributes")["be"]
 """Nouns for what a thing or person has one of: "address", "budget"."""
 TIME_WORDS = _CHANGES["time_words"]
 NUMBERS = _CHANGES["numbers"]

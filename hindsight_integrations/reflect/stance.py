@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.sentences import Sentence, parse
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.nlp.time import find_times
@@ -52,7 +52,7 @@ _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _PLURAL = frozenset({"NNS", "NNPS"})
 _TURNS_OUT = ("turn", "out")
 _KEEPS = frozenset({"keep", "continue"})
-_STREETS = frozenset(table("kinds")["nouns"]["street"].split())
+_STREETS = word_sets("kinds", "nouns")["street"]
 _ABSOLUTE = frozenset("absolute complete proper real total true utter".split())
 _AGAIN = frozenset("again always constantly often regularly repeatedly".split())
 _WOULD = frozenset({"would", "'d", "can", "ca"})

@@ -36,12 +36,12 @@ from hindsight_integrations.reflect.changes.certainty import bare_sentence
 from hindsight_integrations.reflect.changes.claim_model import Claims
 from hindsight_integrations.reflect.changes.claims import read_claims
 
-_TABLE = table("reflection")["topics"]
-_PLAIN = frozenset(_TABLE["plain"].split())
-_PARTING = frozenset(_TABLE["parting"].split())
+_WORDS = word_sets("reflection", "topics")
+_PLAIN = _WORDS["plain"]
+_PARTING = _WORDS["parting"]
 _PERSON_VERBS = word_sets("names")["person_verbs"] | {"hear", "say"}
 _YOU = re.compile(r"\W*(?:[\w'’]+\W+){0,3}you\b|\byour(?:s|self)?\b", re.IGNORECASE)
-_COURTESY = re.compile(_TABLE["courtesy"], re.VERBOSE | re.IGNORECASE)
+_COURTESY = re.compile(table("reflection")["topics"]["courtesy"], re.VERBOSE | re.IGNORECASE)
 
 LONGEST_QUOTE = 180
 """Most characters of a sentence that is quoted whole."""
@@ -53,9 +53,9 @@ _UNSPACED = re.compile(r"[\u3005-\u30ff\u31f0-\u9fff\uf900-\ufaff\u0e00-\u0eff\u
 _END_OF_SENTENCE = " \t\r\n"
 _DEFINITE = frozenset("the this that these those".split())
 _MINE = frozenset("my our".split())
-_CHOOSING = frozenset(_TABLE["choosing"].split())
-_PASSING = frozenset(_TABLE["passing"].split())
-_ANIMALS = frozenset(_TABLE["animals"].split())
+_CHOOSING = _WORDS["choosing"]
+_PASSING = _WORDS["passing"]
+_ANIMALS = _WORDS["animals"]
 _GIVING = frozenset("give hand lend show tell offer bring owe pay sell send teach pass".split())
 _SPEAKERS = frozenset({"user", "assistant"})
 """Whom notes of an agent are about, as a name is: no topic."""

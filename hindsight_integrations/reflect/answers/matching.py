@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import table
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import Token
 from hindsight_integrations.nlp.syntax import Word
@@ -54,7 +54,7 @@ _HOURS = frozenset(
 )
 _CLOCK = re.compile(r"\d{1,2}:\d{2}")
 _PLACES = ("GPE", "LOC", "FAC", "ORG")
-_SHOWN_BY = {kind: set(verbs.split()) for kind, verbs in table("questions")["shown_by"].items()}
+_SHOWN_BY = word_sets("questions", "shown_by")
 """Verbs that show of what kind the name is that they have beside them: what is read is a book."""
 
 

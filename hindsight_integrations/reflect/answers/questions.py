@@ -22,9 +22,9 @@ from hindsight_integrations.reflect.answers.named import (
 )
 
 WORDS = word_sets("questions")
-CATEGORIES = {name: set(words.split()) for name, words in table("questions")["categories"].items()}
-KINDS = {kind: set(names.split()) for kind, names in table("kinds")["names"].items()}
-KINDS["language"] = KINDS["code"].union(table("kinds")["nouns"]["language"].split())
+CATEGORIES = word_sets("questions", "categories")
+KINDS = dict(word_sets("kinds", "names"))
+KINDS["language"] = KINDS["code"] | word_sets("kinds", "nouns")["language"]
 """Well-known names of things, by what they are: "postgres" is a database."""
 SELF = frozenset("i me my mine we us our ours myself ourselves".split())
 """First-person pronouns, singular and plural."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
-from hindsight_integrations.nlp.data import table
+from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.answers.factual import (
     has_arrived,
@@ -56,7 +56,7 @@ _CONVERSE = {
 }
 """Verbs by which a thing goes to somebody, with the stems of what that person then does."""
 _RELATIONS = frozenset(
-    stem for verb in table("kinds")["relations"]["uses"].split() for stem in (*lexemes(verb), verb)
+    stem for verb in word_sets("kinds", "relations")["uses"] for stem in (*lexemes(verb), verb)
 )
 _LYING = ("in", "at", "to", "from", "for", "of")
 """Prepositions of the place where somebody lives or works, or did."""

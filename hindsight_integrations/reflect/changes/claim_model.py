@@ -11,8 +11,8 @@ from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.word_classes import GROUPS, NUMBERS, TIME_WORDS
 
 _TABLE = table("changes")
-_ATTITUDES = frozenset(_TABLE["attitudes"]["verbs"].split())
-_CHOOSING = frozenset(_TABLE["attitudes"]["choosing"].split())
+_ATTITUDES = word_sets("changes", "attitudes")["verbs"]
+_CHOOSING = word_sets("changes", "attitudes")["choosing"]
 _UNTOLD = word_sets("endings")["another"] | {"new", "old", "bigger", "smaller", "better", "own"}
 _FAMILY = {verb: name for name, verbs in _TABLE["families"].items() for verb in verbs.split()}
 _GROUPS = tuple(

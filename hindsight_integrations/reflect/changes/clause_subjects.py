@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.word_classes import ATTRIBUTES, FINITE, GROUPS
 from hindsight_integrations.reflect.changes.claim_model import ClauseChange, ClauseState
 from hindsight_integrations.reflect.changes.value_kinds import kinds
@@ -19,7 +19,7 @@ _ENDS_OPENING = frozenset({"NN", "NNS", "NNP", "NNPS", "CD", "RB", "RP"})
 _BESIDE_NAME = frozenset("WP WDT PRP$ DT NN NNS NNP JJ IN VBN VBG CD RB".split())
 ACTING = GROUPS | _WORDS["shares"]
 """Nouns for those who act or are acted for: "team", and "stake", which they hold."""
-CALLED = frozenset(table("kinds")["called"]["roles"].split())
+CALLED = word_sets("kinds", "called")["roles"]
 """Nouns for a role, by which a thing or person is called."""
 DETERMINERS = frozenset({"the", "a", "an", "all", "both"})
 STOPS = frozenset({",", ";", ".", "!", ":", "-", "–", "—", "(", ")"})

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 
 from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.word_classes import GROUPS
 from hindsight_integrations.reflect.changes.claim_model import (
     Claims,
@@ -25,14 +25,12 @@ from hindsight_integrations.reflect.changes.claim_model import (
     timeless,
 )
 
-_TABLE = table("endings")
-_CHANGES = table("changes")
-_RELATIONS = {name: frozenset(verbs.split()) for name, verbs in _TABLE["relations"].items()}
-_ATTRIBUTES = {verb: frozenset(nouns.split()) for verb, nouns in _TABLE["attributes"].items()}
-_GENERAL = lexemes_of(_TABLE["general"].split())
+_RELATIONS = word_sets("endings", "relations")
+_ATTRIBUTES = word_sets("endings", "attributes")
+_GENERAL = lexemes_of(word_sets("endings")["general"])
 _JOURNEYS = word_sets("endings")["journeys"]
-_SINGLE = frozenset(_CHANGES["single"]["verbs"].split()) | {"residence", "employment", "study"}
-_LIKING = frozenset(_CHANGES["attitudes"]["choosing"].split()) | {"support", "follow"}
+_SINGLE = word_sets("changes", "single")["verbs"] | {"residence", "employment", "study"}
+_LIKING = word_sets("changes", "attitudes")["choosing"] | {"support", "follow"}
 HABITS = frozenset({"read", "watch", "buy", "visit", "order"})
 """Verbs of attitude that also tell a habit, which may end."""
 _REASONS = frozenset({"since", "because", "due", "after", "before", "during", "despite", "without"})

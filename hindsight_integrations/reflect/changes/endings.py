@@ -29,12 +29,11 @@ from hindsight_integrations.reflect.changes.phrases import plain_value, state_of
 
 Kind = Literal["end", "replacement", "shift", "renaming"]
 
-_TABLE = table("endings")
 _WORDS = word_sets("endings")
 _CHANGES = word_sets("changes")
-_REPORTS = _CHANGES["reporting"] | frozenset(table("changes")["attitudes"]["verbs"].split())
+_REPORTS = _CHANGES["reporting"] | word_sets("changes", "attitudes")["verbs"]
 _RELATIONS: dict[tuple[str, ...], frozenset[str]] = {}
-for _relation, _cues in _TABLE["ends"].items():
+for _relation, _cues in table("endings")["ends"].items():
     for _cue in _cues.split():
         _parts = tuple(_cue.split("_"))
         _RELATIONS[_parts] = _RELATIONS.get(_parts, frozenset()) | {_relation}
