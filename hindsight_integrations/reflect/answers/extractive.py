@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hindsight_integrations.models import Memory, MemoryType, MentalModel, ModelUsage
+from hindsight_integrations.models import Memory, MemoryType, MentalModel
 from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
 from hindsight_integrations.nlp.time import TimeSpan, parse_query
 from hindsight_integrations.normalization import text_fingerprint
@@ -20,7 +20,7 @@ from hindsight_integrations.recall.arms.temporal import windows_in_bank
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest, conditions
 from hindsight_integrations.reflect.answers.matching import Match
-from hindsight_integrations.reflect.answers.nearest import LEAST_SHARE, nearest
+from hindsight_integrations.reflect.answers.nearest import LEAST_SHARE, nearest, quoting
 from hindsight_integrations.reflect.answers.overview import read_topic
 from hindsight_integrations.reflect.answers.questions import WORDS, Asked, Query, read_question
 from hindsight_integrations.reflect.answers.reasons import reasons
@@ -130,9 +130,7 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
         # What is near a question about a time was mostly told of another.
         found = [] if query.asked is Asked.EVENTS else results
         return nearest(bank, request, found, context)
-    return Reflection(
-        bank.bank.id, request.query, text, sources, context, ModelUsage(), extractive=True
-    )
+    return quoting(bank, request, context, text, sources)
 
 
 def _reflect_other_language(
@@ -151,15 +149,9 @@ def _reflect_other_language(
     ][:MAX_STATEMENTS]
     if not cited:
         return nearest(bank, request, results, context)
-    return Reflection(
-        bank.bank.id,
-        request.query,
-        "\n".join(f"“{as_item(words)}” [{item.label}]" for words, item in cited),
-        tuple(dict.fromkeys(item.id for _, item in cited)),
-        context,
-        ModelUsage(),
-        extractive=True,
-    )
+    text = "\n".join(f"“{as_item(words)}” [{item.label}]" for words, item in cited)
+    sources = tuple(dict.fromkeys(item.id for _, item in cited))
+    return quoting(bank, request, context, text, sources)
 
 
 def _search_evidence(
@@ -190,15 +182,7 @@ def _overview(
     if not related:
         return nearest(bank, request, results, context)
     overview = context_of_results(bank.bank, request, related, context.failures, deps.tokenizer)
-    return Reflection(
-        bank.bank.id,
-        request.query,
-        overview.text,
-        overview.sources,
-        overview,
-        ModelUsage(),
-        extractive=True,
-    )
+    return quoting(bank, request, overview, overview.text, overview.sources)
 
 
 def _matching_answers(context: Context, query: Query, windows: Sequence[TimeSpan]) -> list[_Answer]:
