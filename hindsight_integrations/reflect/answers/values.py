@@ -114,11 +114,9 @@ def is_occupied(sentence: Sentence, verb: int) -> bool:
 
 def has_occupation_beside(sentence: Sentence, name: int) -> bool:
     """Return True for "Stan (electrician)" and "Ana, the vet": an occupation in apposition."""
-    word = sentence.words[name]
-    beside = [*sentence.children(name, "appos"), *((word.head,) if word.dep == "appos" else ())]
-    return word.is_proper and any(
-        is_occupation(sentence.words[i].lemma) and _is_beside(sentence, name, i) for i in beside
-    )
+    beside = _apposed(sentence, name)
+    proper = sentence.words[name].is_proper
+    return proper and any(is_occupation(sentence.words[i].lemma) for i in beside)
 
 
 def is_occupation(noun: str) -> bool:
@@ -129,8 +127,7 @@ def is_occupation(noun: str) -> bool:
 def is_described(sentence: Sentence, name: int) -> bool:
     """Return True if a noun in apposition describes a name: "Ana, the nurse", "Ana from Shell"."""
     word, head = sentence.words[name], sentence.words[sentence.words[name].head]
-    beside = [*sentence.children(name, "appos"), *((word.head,) if word.dep == "appos" else ())]
-    if any(_is_role(sentence, i) and _is_beside(sentence, name, i) for i in beside):
+    if any(_is_role(sentence, i) for i in _apposed(sentence, name)):
         return True
     within = sentence.children(name, "compound", "nmod")  # "my sister Ana"
     if any(sentence.words[i].tag == "NN" and _is_role(sentence, i) for i in within):
@@ -145,10 +142,16 @@ def is_described(sentence: Sentence, name: int) -> bool:
     )
 
 
-def _is_beside(sentence: Sentence, name: int, noun: int) -> bool:
-    """Return True for a noun in apposition to a name, with no verb between."""
-    between = sentence.words[min(name, noun) : max(name, noun)]
-    return not is_person(sentence.words[noun]) and not any(word.is_verb for word in between)
+def _apposed(sentence: Sentence, name: int) -> list[int]:
+    """Return the nouns in apposition to a name, with no verb between, that are no persons."""
+    word = sentence.words[name]
+    beside = [*sentence.children(name, "appos"), *((word.head,) if word.dep == "appos" else ())]
+    return [
+        i
+        for i in beside
+        if not is_person(sentence.words[i])
+        and not any(word.is_verb for word in sentence.words[min(name, i) : max(name, i)])
+    ]
 
 
 def _is_role(sentence: Sentence, noun: int) -> bool:
