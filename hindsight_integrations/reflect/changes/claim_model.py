@@ -282,11 +282,12 @@ def is_attitude(verb: str, *, choosing: bool = False) -> bool:
 
 def timeless(values: Iterable[Value]) -> frozenset[str]:
     """Return the lexemes of the values that are not times."""
-    terms: set[str] = set()
-    for value in values:
-        if not is_time(value):
-            terms |= value.terms
-    return frozenset(terms)
+    return terms_of(value for value in values if not is_time(value))
+
+
+def terms_of(values: Iterable[Value]) -> frozenset[str]:
+    """Return the lexemes of several values."""
+    return frozenset[str]().union(*(value.terms for value in values))
 
 
 def is_time(value: Value) -> bool:

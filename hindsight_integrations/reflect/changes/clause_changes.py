@@ -17,6 +17,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
     Value,
     is_attitude,
     is_time,
+    terms_of,
 )
 from hindsight_integrations.reflect.changes.clause_subjects import ACTING, is_moved, role_of
 from hindsight_integrations.reflect.changes.ended_values import HABITS
@@ -141,7 +142,7 @@ def _ended_value(change: ClauseChange, state: ClauseState) -> Value | None:
     if not (has or same_verb(verb, state.verb) or (_is_relation(change, state) and verb == "be")):
         return None
     uses = "use" == verb == state.verb
-    stated = frozenset[str]().union(*(value.terms for _, value in state.values))
+    stated = terms_of(value for _, value in state.values)
     if verb == state.verb and change.slot == "obj" and before.terms <= stated:
         return before  # "no longer does the linguistics minor", for "does a minor in linguistics"
     named = before.kind == "name"

@@ -24,6 +24,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
     Value,
     family,
     is_time,
+    terms_of,
 )
 from hindsight_integrations.reflect.changes.clause_subjects import (
     ACTING,
@@ -271,7 +272,7 @@ class ClauseReader(EndingReader):
             verb, values = replace(verb, lemma="be"), values[1:]
         if values and not self._limits_manner(at) and _has_distinct_slots(values):
             (slot, value), *others = values
-            limits = frozenset[str]().union(*(v.terms for _, v in others))
+            limits = terms_of(v for _, v in others)
             after = self._but(at, slot if not others else others[-1][0])
             last = others[-1] if others else (slot, value)
             if after is not None and others and after.kind == last[1].kind != value.kind:
@@ -348,7 +349,7 @@ class ClauseReader(EndingReader):
                 continue
             if at and values[0][1].kind == "role":
                 rest = []  # "is now an engineer at Y"
-            limits = frozenset[str]().union(*(v.terms for _, v in rest))
+            limits = terms_of(v for _, v in rest)
             yield self._step("now", verb, opening, opposed, value, slot=slot, limits=limits)
 
     def _is_beside(self, slot: str, value: Value) -> bool:

@@ -22,6 +22,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
     groups_of,
     is_attitude,
     is_time,
+    terms_of,
     timeless,
 )
 
@@ -310,7 +311,7 @@ def replacement_value(
         agents: keys of the subject of the cue.
         ended: lexemes of what the cue says has ended.
     """
-    known = frozenset[str]().union(*(value.terms for value in state_claim.values.values()))
+    known = terms_of(state_claim.values.values())
     old = next((s for s, v in state_claim.values.items() if v == before), "obj")
     subjects = {_bare(state_claim.subject), *map(_bare, agents)}
     for one in newer.state_claims:
