@@ -243,7 +243,7 @@ def _read(sentence: Sentence, noun: int) -> _Read:
 
 def _is_use(sentence: Sentence, thing: int) -> bool:
     """Return True for the object of a subject that says how it is used: "wearing the boots"."""
-    verb = sentence.words[sentence.words[thing].head]
+    verb = sentence.head(thing)
     used = sentence.words[thing].dep == "dobj" and verb.lemma in _WORDS["using"]
     return used and verb.tag == "VBG" and verb.dep in ("csubj", "nsubj")
 
@@ -328,7 +328,7 @@ def _strengthens(sentence: Sentence, index: int) -> bool:
 def _dates(sentence: Sentence, preposition: int) -> bool:
     """Return True for a phrase that dates a state: "in 2020"; not for recurring "on Mondays"."""
     nouns = sentence.children(preposition, "pobj")
-    now = sentence.words[sentence.words[preposition].head].tag in ("VBZ", "VBP")
+    now = sentence.head(preposition).tag in ("VBZ", "VBP")
     times = [sentence.words[i].lower for i in nouns]
     repeats = any(
         time.removesuffix("s") in _WORDS["repeated"] and (now or time.endswith("s"))

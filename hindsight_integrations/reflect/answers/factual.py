@@ -108,7 +108,7 @@ def _is_told_by(sentence: Sentence, index: int, planned: bool, past: bool) -> bo
 
 def _is_done_under(sentence: Sentence, index: int, planned: bool, past: bool) -> bool:
     """Return True if the verb above implies that it was done: "managed to fix"."""
-    governor = sentence.words[sentence.words[index].head]
+    governor = sentence.head(index)
     going = governor.lemma == "go" and governor.tag == "VBG"
     if planned and (going or governor.lemma in _WORDS["planning"]):
         helpers = (word.tag for word in sentence.dependents(governor.index, "aux"))
@@ -124,11 +124,11 @@ def _is_done_under(sentence: Sentence, index: int, planned: bool, past: bool) ->
 
 def _is_done_after(sentence: Sentence, index: int) -> bool:
     """Return True for an event after a preposition: "left after signing it", not "without"."""
-    way = sentence.words[sentence.words[index].head]
+    way = sentence.head(index)
     if way.lemma == "to":
         heads = {
             sentence.words[way.head].lemma,
-            sentence.words[sentence.words[way.head].head].lemma,
+            sentence.head(way.head).lemma,
         }
         return "get" in heads
     return way.lemma in _WORDS["done_by"]
@@ -291,7 +291,7 @@ def is_done_by_noun(sentence: Sentence, noun: int) -> bool:
     "Turned down the job", "applied for a job" and "new designs from Ana arrived" do not tell that
     somebody works, or what Ana designs.
     """
-    word, verb = sentence.words[noun], sentence.words[sentence.words[noun].head]
+    word, verb = sentence.words[noun], sentence.head(noun)
     if any(other.lemma in _WORDS["applying"] for other in sentence.words):
         return False
     if word.dep in ("dobj", "attr", "oprd"):

@@ -133,7 +133,7 @@ class Match(VerdictMatch, CauseMatch, PersonMatch):
         """Return True if the thing is with a person: "the key is with Ana"."""
         return self._query.light_verb == "be" and any(
             self._words[on].lemma == "with"
-            and self._words[self._words[on].head].lemma == "be"
+            and self._sentence.head(on).lemma == "be"
             and any(map(self._is_person, self._sentence.children(on, "pobj")))
             for on in range(len(self._words))
         )
@@ -167,7 +167,7 @@ class Match(VerdictMatch, CauseMatch, PersonMatch):
 
     def _is_instrument(self, index: int) -> bool:
         """Return True if a noun may be an instrument: no person, time or place."""
-        word, way = self._words[index], self._words[self._words[index].head]
+        word, way = self._words[index], self._sentence.head(index)
         placed = way.lemma == "by" and bool(self._sentence.children(index, "det"))
         company = WORDS["company"] | CATEGORIES["relative"] | CATEGORIES["sibling"]
         person = word.label == "PERSON" or word.lemma in company or is_given_name(word.text)
@@ -346,7 +346,7 @@ class Match(VerdictMatch, CauseMatch, PersonMatch):
         verbs = [i for i in self.verbs() if self._words[i].lemma not in gone]
         if any(
             self._words[i].tag == "VBD"
-            or (self._words[i].dep == "xcomp" and self._words[self._words[i].head].text == "used")
+            or (self._words[i].dep == "xcomp" and self._sentence.head(i).text == "used")
             for i in verbs
         ):
             return True
@@ -428,7 +428,7 @@ class Match(VerdictMatch, CauseMatch, PersonMatch):
 
     def has_amount(self) -> bool:
         """Return True if the sentence names an amount, not only one of a part: "120 of the sum"."""
-        asked = {i for i in self.matched() if self._words[self._words[i].head].lemma == "of"}
+        asked = {i for i in self.matched() if self._sentence.head(i).lemma == "of"}
         parts = {self._part_of(i) for i in asked}
         return any(
             w.is_amount or w.tag == "CD"

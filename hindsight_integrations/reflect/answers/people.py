@@ -154,7 +154,7 @@ class PersonMatch(RoleMatch):
 
     def _is_that(self, kind: int, noun: int) -> bool:
         """Return True if a noun is equated with another one: "my pup is a beagle"."""
-        verb = self._words[self._words[kind].head]
+        verb = self._sentence.head(kind)
         said = self._words[kind].dep == "attr" and verb.lemma == "be"
         return kind == noun or (said and noun in self.agents(verb.index))
 

@@ -290,7 +290,7 @@ class RoleMatch(TermMatch):
 
     def _is_not_done(self, verb: int) -> bool:
         """Return True if a verb is denied or has ended: "no longer plays", "stopped playing"."""
-        word, above = self._words[verb], self._words[self._words[verb].head]
+        word, above = self._words[verb], self._sentence.head(verb)
         heads = (verb, word.head) if word.dep == "acomp" else (verb,)
         denied = any(map(self._sentence.is_denied, heads))
         if self._query.is_negated and self.is_disliking(verb):
@@ -313,7 +313,7 @@ class RoleMatch(TermMatch):
         """Return False if a thing's preposition contradicts the question's: "to", "from"."""
         while self._words[place].dep == "compound":
             place = self._words[place].head
-        above = self._words[self._words[place].head]
+        above = self._sentence.head(place)
         told = above.lemma if self._words[place].dep == "pobj" else ""
         if told == term.preposition:
             return True

@@ -275,7 +275,7 @@ class TermMatch:
 
     def _singled_out(self, verb: int, agents: set[int]) -> set[int]:
         """Return the "Hugo" of "it was Hugo who forgot", if a parser takes "who" for the agent."""
-        word, be = self._words[verb], self._words[self._words[verb].head]
+        word, be = self._words[verb], self._sentence.head(verb)
         by = any(self._words[i].tag == "WP" for i in agents)
         it = {child.lower for child in self._sentence.dependents(be.index, "nsubj")} == {"it"}
         if not by or not it or word.dep != "ccomp" or be.lemma != "be":
@@ -285,4 +285,4 @@ class TermMatch:
 
     def _is_arranged(self, verb: int) -> bool:
         """Return True for a verb under an arrangement: "run" of "set the backups to run"."""
-        return self._words[self._words[verb].head].lemma in WORDS["arranging"] - {"use"}
+        return self._sentence.head(verb).lemma in WORDS["arranging"] - {"use"}

@@ -126,7 +126,7 @@ def is_occupation(noun: str) -> bool:
 
 def is_described(sentence: Sentence, name: int) -> bool:
     """Return True if a noun in apposition describes a name: "Ana, the nurse", "Ana from Shell"."""
-    word, head = sentence.words[name], sentence.words[sentence.words[name].head]
+    word, head = sentence.words[name], sentence.head(name)
     if any(_is_role(sentence, i) for i in _apposed(sentence, name)):
         return True
     within = sentence.children(name, "compound", "nmod")  # "my sister Ana"
@@ -167,7 +167,7 @@ def _is_counted(sentence: Sentence, noun: int) -> bool:
 
 
 def _is_ago(sentence: Sentence, noun: int) -> bool:
-    return sentence.words[sentence.words[noun].head].lower in ("ago", "later", "before", "after")
+    return sentence.head(noun).lower in ("ago", "later", "before", "after")
 
 
 def _is_clock(word: Word) -> bool:

@@ -73,8 +73,8 @@ class VerdictMatch(RoleMatch):
         return any(
             self._words[i].dep == "pobj"
             and term.preposition != "from"
-            and self._words[self._words[i].head].lemma == "from"
-            and self._is_leaving(self._words[self._words[i].head].head)
+            and self._sentence.head(i).lemma == "from"
+            and self._is_leaving(self._sentence.head(i).head)
             for term in self._query.terms
             for i in self._at.get(term.text, ())
         )
@@ -532,7 +532,7 @@ class VerdictMatch(RoleMatch):
 
     def _is_main(self, verb: int) -> bool:
         """Return True for the verb of a main clause, juxtaposed ones included."""
-        word, head = self._words[verb], self._words[self._words[verb].head]
+        word, head = self._words[verb], self._sentence.head(verb)
         beside = (
             word.dep == "ccomp" and verb < word.head and not self._sentence.children(verb, "mark")
         )
