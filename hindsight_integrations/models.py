@@ -503,6 +503,11 @@ class Entity(NotebookTable):
     first_seen: datetime | None = None
     last_seen: datetime | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name, and the others that it is known by."""
+        return (self.name, *self.aliases)
+
     def __repr__(self) -> str:
         mentions = display.counted(self.mention_count, "mention")
         also = f", also {', '.join(map(repr, self.aliases))}" if self.aliases else ""

@@ -190,7 +190,7 @@ class Merge:
         An entity is the bank's entity of the same id, or else of the same name. An alias that is
         the name of another entity there is left to that one.
         """
-        names = [name for entity in given for name in (entity.name, *entity.aliases)]
+        names = [name for entity in given for name in entity.names]
         owners = self._graph.read(self._bank.id, ENTITY_NAMED, names)
         stored = self._graph.read(self._bank.id, ENTITY, [entity.id for entity in given])
         added: list[Entity] = []

@@ -260,7 +260,7 @@ class Entities(Namespace):
                 raise InvalidInputError(
                     f"{one!r} and {other!r} are the same entity; split it, or remove the alias"
                 )
-            self._keep_apart(bank_id, product(_names_of(first), _names_of(second)))
+            self._keep_apart(bank_id, product(first.names, second.names))
 
     def _keep_apart(self, bank_id: str, pairs: Iterable[tuple[str, str]]) -> None:
         digests = [pair_digest(*pair) for pair in pairs]
@@ -294,10 +294,6 @@ class Entities(Namespace):
 def _valid(entity: Entity) -> MemoryFilter:
     """Admit the valid memories that mention an entity."""
     return MemoryFilter(now=utc_now(), entity_ids=(entity.id,))
-
-
-def _names_of(entity: Entity) -> tuple[str, ...]:
-    return (entity.name, *entity.aliases)
 
 
 def _named(bank_id: str, entity: Entity, name: str, aliases: Sequence[str]) -> ChangeSet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
@@ -77,6 +77,11 @@ def lexemes(text: str) -> list[str]:
         # Long chunks are rare and would fill the cache.
         terms += _analysed(chunk) if len(chunk) <= LONGEST else _analyse(chunk)
     return terms
+
+
+def lexemes_of(texts: Iterable[str]) -> frozenset[str]:
+    """Return the terms of several texts."""
+    return frozenset(term for text in texts for term in lexemes(text))
 
 
 def signs(text: str) -> list[str]:

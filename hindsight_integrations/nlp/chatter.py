@@ -16,12 +16,12 @@ from itertools import groupby
 from hindsight_integrations.models import TurnKind
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.spacy_pipeline import Annotation, Token, sentence_ends
+from hindsight_integrations.nlp.word_classes import FINITE
 
 LONGEST = 240
 """Characters of the longest sentence that may be chatter: a longer one tells something."""
 
 _SEPARATORS = frozenset(",;:-–—")
-_FINITE = frozenset({"VBD", "VBZ", "VBP", "MD"})
 _PROPER = frozenset({"NNP", "NNPS"})
 _QUESTION_MARK = re.compile(r"[?？][\W_]*\Z")
 _NUMBER = re.compile(r"\d+(?:st|nd|rd|th|:\d\d)?\Z")
@@ -280,7 +280,7 @@ def _is_question(text: str, parts: Sequence[_Part], *, asks: bool) -> bool:
 def _has_finite_verb(part: _Part) -> bool:
     """Return True if the words have a finite verb, or have no tags at all."""
     tagged = any(word.tags for word in part)
-    return not tagged or any(word.tags & _FINITE for word in part)
+    return not tagged or any(word.tags & FINITE for word in part)
 
 
 def _carries_fact(text: str, parts: Sequence[_Part]) -> bool:

@@ -15,7 +15,8 @@ _FOREIGN, _ENGLISH = (
 )
 
 _ELSEWHERE = word_sets("other_languages")
-_IN_OTHER_QUESTIONS = _ELSEWHERE["question_words"] | _ELSEWHERE["function_words"]
+OTHER_FUNCTION_WORDS = _ELSEWHERE["question_words"] | _ELSEWHERE["function_words"]
+"""Function words of German, French and Spanish."""
 _ASKING = frozenset(
     "what who whom whose when where which why how does did do can could should would "
     "me tell show give find suggest recommend remind help write explain translate sort "
@@ -31,7 +32,7 @@ def asks_in_english(question: str) -> bool:
     """
     words = _WORD.findall(question.casefold())
     english = sum(word in _ASKING or _ENGLISH.fullmatch(word) is not None for word in words)
-    return english > sum(word in _IN_OTHER_QUESTIONS for word in words)
+    return english > sum(word in OTHER_FUNCTION_WORDS for word in words)
 
 
 def is_english(texts: Sequence[str]) -> bool:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from rapidfuzz.distance import OSA
 
 from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.word_classes import AMBIGUOUS_NAMES, TITLES
 from hindsight_integrations.normalization import entity_norm
 
 _MENS_NAMES: Mapping[str, str] = table("given_names")["mens"]
@@ -128,9 +129,9 @@ NICKNAME = 0.85
 SAME_SOUND = 0.8
 
 _WORDS = word_sets("names")
-_MENS_TITLES = frozenset(map(entity_norm, _WORDS["mens_titles"]))
-_WOMENS_TITLES = frozenset(map(entity_norm, _WORDS["womens_titles"]))
-_TITLES = frozenset(map(entity_norm, _WORDS["honorifics"] | _WORDS["ranks"]))
+MENS_TITLES = frozenset(map(entity_norm, _WORDS["mens_titles"]))
+WOMENS_TITLES = frozenset(map(entity_norm, _WORDS["womens_titles"]))
+_TITLES = frozenset(map(entity_norm, TITLES))
 KIN_TITLES = frozenset(map(entity_norm, _WORDS["kin_titles"]))
 """Titles that stand before a given name rather than a surname."""
 _SAME_TITLE: Mapping[str, str] = {
@@ -139,7 +140,6 @@ _SAME_TITLE: Mapping[str, str] = {
     for other in others.split()
 }
 _CALLINGS = _TITLES | _WORDS["personal_nouns"]
-_AMBIGUOUS = _WORDS["also_words"] | _WORDS["places"]
 _SPELLED_OUT: Mapping[str, str] = table("names")["spelled_out"]
 _IGNORED = frozenset({"the", "and"})
 _NEVER_PERSONS = frozenset({"place", "event", "work", "product"})
@@ -261,9 +261,9 @@ def _compare_either_way(a: Name, b: Name) -> Match | Gate:
 
 def gender_of_title(name: Name) -> str:
     """Return "man" or "woman" for a name with a title that only one of them has; else ""."""
-    if name.title in _MENS_TITLES:
+    if name.title in MENS_TITLES:
         return "man"
-    return "woman" if name.title in _WOMENS_TITLES else ""
+    return "woman" if name.title in WOMENS_TITLES else ""
 
 
 def titles_differ(a: Name, b: Name) -> bool:
@@ -294,7 +294,7 @@ def _is_personal(name: Name, kind: str, other: Name) -> bool:
     """Return True for a person's name: by its kind, its first word, or as a part of the other."""
     if kind == "person":
         return True
-    if name.words[0] in _AMBIGUOUS:
+    if name.words[0] in AMBIGUOUS_NAMES:
         return False
     is_part = not name.is_full and name.words[0] in (other.words[0], other.words[-1])
     return is_given_name(name.words[0]) or (is_part and kind == "concept")

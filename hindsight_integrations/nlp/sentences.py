@@ -38,6 +38,14 @@ class Sentence:
         below = self._children[index]
         return tuple(i for i in below if self.words[i].dep in deps) if deps else below
 
+    def head(self, index: int) -> syntax.Word:
+        """Return the word that this one depends on; the root itself for the root."""
+        return self.words[self.words[index].head]
+
+    def dependents(self, index: int, *deps: str) -> tuple[syntax.Word, ...]:
+        """Return the words of `children`, for rules that need no positions."""
+        return tuple(self.words[i] for i in self.children(index, *deps))
+
     def subtree(self, index: int) -> list[int]:
         """Return the word and all that depend on it, in order."""
         found, waiting = [], [index]

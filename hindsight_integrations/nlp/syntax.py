@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.spacy_pipeline import preferred_model
+from hindsight_integrations.nlp.word_classes import FINITE
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -135,7 +136,6 @@ _NOUN_AND_VERB = re.compile(
 )
 _AND_VERB = re.compile(rf" (?:and|but) (?:now )?(?=(?:{_STATES}) (?!and\b|or\b))")
 _NO_LONGER = re.compile(r"(?<=\w )no longer (?=[a-z]+s\b)")
-_FINITE = frozenset({"VBZ", "VBD", "VBP", "MD"})
 _SITE = re.compile(r"[A-Za-z][\w-]*\.(?:com|io|net|org|app|dev|ai|co|de|uk|js)")
 """A name with a domain, which small models take for a pronoun or a verb: "Fly.io"."""
 _NAMES = {2: "Al", 3: "Tom", 4: "Otto", 5: "Peter", 6: "Martin", 7: "Michael", 8: "Benjamin"}
@@ -325,7 +325,7 @@ def _is_clause(words: tuple[Word, ...]) -> bool:
     """Return True if a finite verb or auxiliary is in the predicate of a subject."""
     subjects = {word.head for word in words if word.dep in ("nsubj", "nsubjpass", "expl")}
     return any(
-        word.tag in _FINITE and (word.index in subjects or word.head in subjects) for word in words
+        word.tag in FINITE and (word.index in subjects or word.head in subjects) for word in words
     )
 
 

@@ -61,7 +61,7 @@ def notes_on_entities(
         found: entities that recall has read.
     """
     ids = {entity.id for entity in found}
-    norms = {entity_norm(name) for entity in found for name in (entity.name, *entity.aliases)}
+    norms = {entity_norm(name) for entity in found for name in entity.names}
     unknown = [name for name in names if name not in ids and entity_norm(name) not in norms]
     if unknown:
         known = {name for id in bank_ids for name in entities_by_reference(graph, id, unknown)}

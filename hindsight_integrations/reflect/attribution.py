@@ -13,18 +13,17 @@ from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from functools import lru_cache
 
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
+from hindsight_integrations.nlp.word_classes import FINITE, OCCUPATIONS, PERSONS, SUBJECTS
 from hindsight_integrations.reflect.retractions import retraction_in, retracts_itself
 
 _WORDS = word_sets("attribution")
-_SUBJECTS = ("nsubj", "nsubjpass")
 _PHRASES = ("compound", "nmod", "flat", "conj", "appos", "amod", "det", "poss", "prep", "pobj")
 _POINTS_BACK = re.compile(r"\W*(?:it|they) ?(?:['’]s|['’]re|is|are|was|were)\b", re.IGNORECASE)
 _DETERMINED = frozenset("the a an no my our".split())
-_FINITE = frozenset({"VBZ", "VBD", "VBP", "MD"})
 
 Span = tuple[int, int]
 
@@ -36,9 +35,7 @@ def _any_of(*lists: str) -> str:
 
 
 _FIRST_PERSON = re.compile(r"\b(?:I|we|my|our|me|us|mine|ours|myself|ourselves)\b", re.IGNORECASE)
-_PEOPLE = frozenset(table("changes")["people"]["persons"].split()) | frozenset(
-    table("changes")["roles"]["words"].split()
-)
+_PEOPLE = PERSONS | OCCUPATIONS
 _MARK = re.compile(
     r"[\"“”„«»‘]|’(?!\w)|(?<!\w)'(?=\w)(?!(?:cause|tis|twas|n|em|til|bout)\b)"
     r"|(?<=[\w.,!?…])'(?!\w)"
@@ -304,10 +301,10 @@ def reported(sentence: Sentence) -> frozenset[int]:
     for verb in sentence.words:
         said = sentence.child(verb, "ccomp")
         if verb.lemma in _WORDS["reporting"] and said is not None and said.is_verb:
-            by = sentence.child(verb, *_SUBJECTS)
+            by = sentence.child(verb, *SUBJECTS)
             told = sentence.child(verb, "auxpass") is not None
             own = by is not None and by.lower in ("i", "we") and not told
-            inner = sentence.child(said, *_SUBJECTS)
+            inner = sentence.child(said, *SUBJECTS)
             of_self = by is not None and inner is not None and inner.lower in ("he", "she")
             if by is not None and not own and not of_self:
                 found |= {word.index for word in sentence.subtree(said)}
@@ -319,7 +316,7 @@ def speaks_another(sentence: Sentence) -> bool:
     return any(
         verb.lemma in _WORDS["saying"]
         and verb.is_verb
-        and (by := sentence.child(verb, *_SUBJECTS)) is not None
+        and (by := sentence.child(verb, *SUBJECTS)) is not None
         and by.lower not in ("i", "we")
         for verb in sentence.words
     )
@@ -337,7 +334,7 @@ def is_inside_subject(sentence: Sentence, word: Word) -> bool:
         at = sentence.head(at)
         if at.is_verb:
             return False
-    return inside and at.dep in _SUBJECTS
+    return inside and at.dep in SUBJECTS
 
 
 def is_placed(sentence: Sentence, word: Word, holder: str, *, own: bool = True) -> bool:
@@ -358,7 +355,7 @@ def is_placed(sentence: Sentence, word: Word, holder: str, *, own: bool = True) 
         return False
     if not own:
         return True
-    while not (by := sentence.child(word, *_SUBJECTS)) and word.head != word.index:
+    while not (by := sentence.child(word, *SUBJECTS)) and word.head != word.index:
         word = sentence.head(word)
     mine = by is not None and by.lower in ("i", "we")
     named = by is not None and by.is_noun and by.text.casefold() in holder.split()
@@ -380,8 +377,6 @@ def follow_up(sentence: Sentence, rest: str) -> FollowUp:
     if _POINTS_BACK.match(following):
         return FollowUp.EXPLAINS if introduced else FollowUp.NONE
     words = parse(following).words
-    bare = (
-        bool(words) and words[0].lower in _DETERMINED and not any(w.tag in _FINITE for w in words)
-    )
+    bare = bool(words) and words[0].lower in _DETERMINED and not any(w.tag in FINITE for w in words)
     heads = {word.lemma for word in things}
     return FollowUp.TAKES_BACK if bare and heads & {w.lemma for w in words} else FollowUp.NONE

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.syntax import Word
 
 _CUES: dict[str, set[tuple[str, ...]]] = {}
 for _cue in word_sets("endings_hinted")["may_have_ended"]:
     _first, *_rest = _cue.split("_")
     _CUES.setdefault(_first, set()).add(tuple(_rest))
-_KINDS = {
-    verb: frozenset(nouns.split()) for verb, nouns in table("endings_hinted")["kinds"].items()
-}
+_KINDS = word_sets("endings_hinted", "kinds")
 _APART = 4
 """Most words from one word of a phrase to the next: "took the whole family off"."""
 

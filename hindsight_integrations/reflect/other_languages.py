@@ -10,10 +10,10 @@ import re
 from collections.abc import Set
 
 from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.language import OTHER_FUNCTION_WORDS
 from hindsight_integrations.nlp.sentences import sentences
 
 _WORDS = word_sets("other_languages")
-FUNCTION_WORDS = _WORDS["question_words"] | _WORDS["function_words"]
 _COPULA = re.compile(
     r"\b(?:ist|war|sind|waren|est|était|sont|es|era|son)\s+"
     r"(?:(?:sehr|wirklich|einfach|so|ganz|très|vraiment|si|muy|realmente|tan)\s+)*(?P<adjective>[^\W\d_]+)"
@@ -35,14 +35,14 @@ def content_of(question: str) -> frozenset[str]:
         return frozenset()  # "Was Alice there?"
     if not asks or not openings:
         return frozenset()
-    return frozenset(word for word in words if word not in FUNCTION_WORDS)
+    return frozenset(word for word in words if word not in OTHER_FUNCTION_WORDS)
 
 
 def stating(text: str, wanted: Set[str]) -> list[str]:
     """Return the statements of a text that have all these words, and others in addition."""
     found = []
     for sentence in sentences(text):
-        own = set(words_of(sentence)) - FUNCTION_WORDS
+        own = set(words_of(sentence)) - OTHER_FUNCTION_WORDS
         if not sentence.endswith("?") and wanted < own:
             found.append(sentence)
     return found

@@ -176,7 +176,7 @@ def profile_of(
     now = validation.time_or_now("query_time", query_time, deps.settings.zone)
     bank_id = bank.bank.id
     entity = read_one(deps.graph, bank_id, ENTITY_NAMED, entity_norm(person), None)
-    names = [person, entity.name, *entity.aliases] if entity else [person]
+    names = [person, *entity.names] if entity else [person]
     memories = _memories(deps.graph, bank_id, names, entity, now)
     lines = _lines(memories, frozenset(map(entity_norm, names)), bank.bank.name, now)
     fitting = _fitting(lines, deps.tokenizer, max_tokens)
@@ -247,7 +247,7 @@ def _lines(
     statements.sort(key=lambda statement: statement.dated.at, reverse=True)
     lines: dict[str, ProfileLine] = {}
     later_readings: list[Reading] = []
-    for index, statement in enumerate(statements):
+    for statement in statements:
         fingerprint = text_fingerprint(statement.quoted)
         if fingerprint in lines:
             ids = (*lines[fingerprint].memory_ids, statement.dated.memory.id)
@@ -256,7 +256,7 @@ def _lines(
         sections = [
             r.section for r in statement.readings if _is_relevant(r, statement.dated.memory, now)
         ]
-        later = statements[:index]
+        later = [newer for newer in statements if newer.dated.at > statement.dated.at]
         is_outdated = (
             _is_superseded(statement.readings, later_readings)
             or _is_changed_later(statement, later)
@@ -326,8 +326,7 @@ def _is_changed_later(statement: PersonStatement, later: Sequence[PersonStatemen
     """Return True if a later statement about the person changes or ends the facts of this one."""
     terms = frozenset[str]().union(*(reading.terms for reading in statement.readings))
     return any(
-        newer.dated.at > statement.dated.at
-        and may_change(newer.dated)
+        may_change(newer.dated)
         and is_lasting_change(newer.dated.text, newer.dated.memory.speaker)
         and not is_of_past_year(newer.dated.text, newer.dated.at)
         and (ends(newer.dated, terms) or change(statement.dated, newer.dated) is not None)
@@ -342,11 +341,8 @@ def _may_be_over(
     slots = frozenset(reading.slot for reading in statement.readings)
     text = bare_sentence(statement.dated.text)
     return bool(slots) and any(
-        newer.dated.at > statement.dated.at
-        and (
-            may_be_over(text, slots, bare_sentence(newer.dated.text), names)
-            or ("residence" in slots and _has_moved(newer, names))
-        )
+        may_be_over(text, slots, bare_sentence(newer.dated.text), names)
+        or ("residence" in slots and _has_moved(newer, names))
         for newer in later
     )
 
@@ -356,8 +352,7 @@ def _is_taken_back(statement: PersonStatement, later: Sequence[PersonStatement])
     told = [r.terms for r in statement.readings]
     liked = [r.terms for r in statement.readings if r.section is ProfileSection.PREFERENCE]
     return any(
-        newer.dated.at > statement.dated.at
-        and any(terms & newer.dated.statement.terms for terms in revised)
+        any(terms & newer.dated.statement.terms for terms in revised)
         for newer in later
         for revised in (
             told if announces_correction(newer.dated.text) else (),
@@ -381,7 +376,7 @@ def _is_passed_on(statement: PersonStatement, later: Sequence[PersonStatement]) 
     readings = (r for r in statement.readings if r.slot.startswith(_TRANSFERABLE_SLOTS))
     terms = [reading.terms for reading in readings if reading.terms]
     return any(
-        newer.dated.at > statement.dated.at and any(owned <= thing_terms for owned in terms)
+        any(owned <= thing_terms for owned in terms)
         for newer in later
         for pattern in (_HANDOVER, _GIVEN)
         for handover in pattern.finditer(newer.dated.text)

@@ -13,10 +13,10 @@ from collections.abc import Set
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
+from hindsight_integrations.nlp.word_classes import TIME_WORDS
 from hindsight_integrations.reflect.ending_hints import kind_nouns, may_have_ended
 
 _WORDS = word_sets("profile")
-_TIMES = word_sets("changes")["time_words"]
 _SELF = frozenset("i me we us".split())
 _ACTS = ("VBD", "VBN", "VBG")
 _WAYS = frozenset("at in on with by without".split())
@@ -160,7 +160,7 @@ def _is_of_nothing_else(sentence: Sentence, cue: Word, names: Set[str]) -> bool:
     return any(_is_person(word, names) for word in sentence.words) and not any(
         word.tag[:2] == "NN"
         and word != cue
-        and word.lemma not in jobs | _TIMES
+        and word.lemma not in jobs | TIME_WORDS
         and not word.is_time
         and not _is_person(word, names)
         for word in sentence.words

@@ -14,9 +14,10 @@ from itertools import chain
 from typing import NamedTuple
 
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import gender_of, is_given_name
 from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.nlp.word_classes import PERSONS
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.attribution import speaks_another
 from hindsight_integrations.reflect.changes.claim_model import Value, family, groups_of, timeless
@@ -68,7 +69,6 @@ _TRAVELLING = (
     _WORDS["travelling"] | _CHANGES["relocating"] | {"go", "come", "fly", "travel", "return"}
 )
 _NO_PERSONS = frozenset("GPE LOC FAC ORG NORP LANGUAGE DATE TIME EVENT".split())
-_PEOPLE = frozenset(table("changes")["people"]["persons"].split())
 _NO_VALUE = Value("", frozenset(), "")
 _DEFINITE = frozenset("the this that these those your his her their its".split())
 _AT_WORK = ("obj", "at", "for")
@@ -172,7 +172,7 @@ class ProfileReader(PhraseReader):
             return word.tag != "PRP$"
         if word.tag != "NN":
             return False
-        person = word.lemma in _PEOPLE or plain_value(word.lower).kind == "role"
+        person = word.lemma in PERSONS or plain_value(word.lower).kind == "role"
         return person and not self._is_what_one_is(word)
 
     def _is_what_one_is(self, word: Word) -> bool:
@@ -287,7 +287,7 @@ class ProfileReader(PhraseReader):
         alone = any(
             word.lower == "alone" for word in self.sentence.children(verb, "advmod", "acomp")
         )
-        company = {*values} == {"with"} and values["with"].text.split()[-1].casefold() in _PEOPLE
+        company = {*values} == {"with"} and values["with"].text.split()[-1].casefold() in PERSONS
         return (alone and not values) or company
 
     def _held(self, thing: Word) -> str:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.sentences import Sentence, parse
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.nlp.time import find_times
@@ -52,7 +52,7 @@ _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _PLURAL = frozenset({"NNS", "NNPS"})
 _TURNS_OUT = ("turn", "out")
 _KEEPS = frozenset({"keep", "continue"})
-_STREETS = frozenset(table("kinds")["nouns"]["street"].split())
+_STREETS = word_sets("kinds", "nouns")["street"]
 _ABSOLUTE = frozenset("absolute complete proper real total true utter".split())
 _AGAIN = frozenset("again always constantly often regularly repeatedly".split())
 _WOULD = frozenset({"would", "'d", "can", "ca"})
@@ -220,8 +220,8 @@ def _read(sentence: Sentence, noun: int) -> _Read:
     """Read the judgement along the path from the topic to the root."""
     word, head = sentence.words[noun], sentence.words[noun].head
     if any(
-        sentence.words[i].text.casefold() in ("his", "her", "their", "your", "no", "any")
-        for i in sentence.children(noun)
+        child.text.casefold() in ("his", "her", "their", "your", "no", "any")
+        for child in sentence.dependents(noun)
     ):
         return _NONE
     if word.dep == "appos" and head == noun - 1:  # "our midwife Consolata"
@@ -243,7 +243,7 @@ def _read(sentence: Sentence, noun: int) -> _Read:
 
 def _is_use(sentence: Sentence, thing: int) -> bool:
     """Return True for the object of a subject that says how it is used: "wearing the boots"."""
-    verb = sentence.words[sentence.words[thing].head]
+    verb = sentence.head(thing)
     used = sentence.words[thing].dep == "dobj" and verb.lemma in _WORDS["using"]
     return used and verb.tag == "VBG" and verb.dep in ("csubj", "nsubj")
 
@@ -274,12 +274,12 @@ def _holds(sentence: Sentence, verb: int) -> bool:
     """Return True for a present belief, "I think"; not if denied or past ("I thought")."""
     word = sentence.words[verb]
     present = word.tag in ("VBP", "VB") or word.lemma == "find"
-    modal = any(sentence.words[i].tag == "MD" for i in sentence.children(verb))
+    modal = any(child.tag == "MD" for child in sentence.dependents(verb))
     return (
         word.lemma in _WORDS["holds"]
         and present
         and not modal
-        and not sentence.children(verb, "neg")
+        and not sentence.is_denied(verb)
         and _by_speaker(sentence, verb)
         and _is_own(sentence, verb)
     )
@@ -328,7 +328,7 @@ def _strengthens(sentence: Sentence, index: int) -> bool:
 def _dates(sentence: Sentence, preposition: int) -> bool:
     """Return True for a phrase that dates a state: "in 2020"; not for recurring "on Mondays"."""
     nouns = sentence.children(preposition, "pobj")
-    now = sentence.words[sentence.words[preposition].head].tag in ("VBZ", "VBP")
+    now = sentence.head(preposition).tag in ("VBZ", "VBP")
     times = [sentence.words[i].lower for i in nouns]
     repeats = any(
         time.removesuffix("s") in _WORDS["repeated"] and (now or time.endswith("s"))
@@ -392,7 +392,7 @@ def _is_foul(sentence: Sentence, verb: int) -> int | None:
 
 def _manner(sentence: Sentence, made: int) -> int:
     """Return the sign of the only adverb of a participle, "beautifully furnished"; 0 for none."""
-    adverbs = [sentence.words[i].text.casefold() for i in sentence.children(made, "advmod")]
+    adverbs = [word.text.casefold() for word in sentence.dependents(made, "advmod")]
     signs = {polarity(word, "well", "badly") for word in adverbs}
     other = sentence.children(made, "neg", "prt")
     return signs.pop() if len(signs) == 1 and not other else 0
@@ -414,14 +414,14 @@ def _all_signed(sentence: Sentence, verb: int, complements: Sequence[int]) -> _R
         every += sentence.children(index, "amod") if sentence.words[index].tag == "JJ" else []
     words = sentence.words
     if words[every[0]].text.casefold() == "anything":
-        sign = _sign_of_complement(sentence, every[0], denied=bool(sentence.children(verb, "neg")))
+        sign = _sign_of_complement(sentence, every[0], denied=sentence.is_denied(verb))
         return _Read(sign, frozenset(range(every[0], every[0] + 3)))  # "anything but reliable"
     every = [
         i
         for i in every
         if not words[i].is_verb or i in complements or words[i].text in _WORDS["made"]
     ]
-    denied = bool(sentence.children(verb, "neg"))
+    denied = sentence.is_denied(verb)
     signs = {_sign_of_complement(sentence, index, denied=denied) for index in every}
     if len(signs) == 2 and 0 in signs and not denied:
         signs.remove(0)
@@ -459,7 +459,7 @@ def _sign_of_complement(sentence: Sentence, index: int, *, denied: bool) -> int:
         or (to_do and text in ("good", "great"))
     ):
         return 0
-    degrees = [sentence.words[i].text.casefold() for i in sentence.children(index, "advmod")]
+    degrees = [word.text.casefold() for word in sentence.dependents(index, "advmod")]
     if sign > 0 and "too" in degrees:
         return 0
     if not denied:
@@ -507,9 +507,7 @@ def _sign_of_noun(sentence: Sentence, index: int) -> int:
         word.lower, "praise_nouns", "blame_nouns"
     )
     if word.lemma in _WORDS["stars"]:
-        own = int(
-            any(sentence.words[i].lower in _ABSOLUTE for i in sentence.children(index, "amod"))
-        )
+        own = int(any(child.lower in _ABSOLUTE for child in sentence.dependents(index, "amod")))
     further = ("relcl", "acl", "compound") if own else ("compound",)
     wasted = word.lemma in ("waste", "heap", "pile", "load", "piece", "masterpiece", "marvel")
     preps = sentence.children(index, "prep")
@@ -521,16 +519,14 @@ def _sign_of_noun(sentence: Sentence, index: int) -> int:
         wasted = own < 0
     signs = {own} | {_sign_of_word(sentence.words[i]) for i in amods}
     if {sentence.words[i].lemma for i in preps} == {"with"}:
-        given = {
-            _sign_of_word(sentence.words[j]) for i in inside for j in sentence.children(i, "amod")
-        }
+        given = {_sign_of_word(child) for i in inside for child in sentence.dependents(i, "amod")}
         wasted = wasted or bool(given - {0})
         signs |= given
     if superlative and {sentence.words[i].lemma for i in preps} <= {"of", "in"}:
         further, wasted = (*further, "relcl"), True
     signs.discard(0)
     plain = _plain(sentence, index, *further, *(("prep",) if wasted else ()))
-    denied = any(sentence.words[i].lemma == "no" for i in sentence.children(index, "det"))
+    denied = any(child.lemma == "no" for child in sentence.dependents(index, "det"))
     return signs.pop() if len(signs) == 1 and plain and not denied else 0
 
 
@@ -543,12 +539,10 @@ def _sign_of_word(word: Word) -> int:
 def _of_deed(sentence: Sentence, verb: int) -> _Read:
     """Read the verb of a subject: it fails, works well, lets us down."""
     word = sentence.words[verb]
-    denied = bool(sentence.children(verb, "neg"))
-    never = any(
-        sentence.words[i].lemma == "never" for i in sentence.children(verb, "neg", "advmod")
-    )
-    ends = [sentence.words[i].text.casefold() for i in sentence.children(verb, "advmod", "acomp")]
-    harmed = all(sentence.words[i].lemma in _FIRST for i in sentence.children(verb, "dobj"))
+    denied = sentence.is_denied(verb)
+    never = any(child.lemma == "never" for child in sentence.dependents(verb, "neg", "advmod"))
+    ends = [child.text.casefold() for child in sentence.dependents(verb, "advmod", "acomp")]
+    harmed = all(child.lemma in _FIRST for child in sentence.dependents(verb, "dobj"))
     used = frozenset({verb})
     if not denied and (sign := _of_service(sentence, verb)):
         return _Read(sign, used)
@@ -580,7 +574,7 @@ def _of_service(sentence: Sentence, verb: int) -> int:
     thing = sentence.words[things[0]]
     if thing.lemma in _WORDS["benefit_objects"]:
         return polarity(word.lemma, "benefits", "wastes")
-    owners = [sentence.words[i].text.casefold() for i in sentence.children(things[0], "poss")]
+    owners = [child.text.casefold() for child in sentence.dependents(things[0], "poss")]
     ours = thing.lemma in _FIRST or "my" in owners or "our" in owners
     deed = f"{word.lemma}_{_particle(sentence, verb)}".rstrip("_")
     return -1 if ours and deed in _WORDS["misdeeds"] else 0
@@ -598,22 +592,22 @@ def _of_working(sentence: Sentence, verb: int, ends: Sequence[str], *, denied: b
     if not manner_only or len(manners) > 1:
         return _NONE
     if denied:
-        does = any(sentence.words[i].lemma == "do" for i in sentence.children(verb, "aux"))
+        does = any(word.lemma == "do" for word in sentence.dependents(verb, "aux"))
         return _Read(-1, frozenset({verb})) if does and not ends else _NONE
     return _Read(manners[0], frozenset({verb})) if manners else _NONE
 
 
 def _particle(sentence: Sentence, verb: int) -> str:
-    return "".join(sentence.words[i].lemma for i in sentence.children(verb, "prt"))
+    return "".join(word.lemma for word in sentence.dependents(verb, "prt"))
 
 
 def _of_object(sentence: Sentence, verb: int) -> _Read:
     """Read a verb of liking: "I love the topic", "I can't stand the topic"."""
     word = sentence.words[verb]
-    modals = {sentence.words[i].text.casefold() for i in sentence.children(verb, "aux")}
+    modals = {child.text.casefold() for child in sentence.dependents(verb, "aux")}
     modals &= _WOULD | {"will", "must", "shall"}
-    denied = bool(sentence.children(verb, "neg"))
-    everybody = {sentence.words[i].text.casefold() for i in sentence.children(verb, "nsubj")}
+    denied = sentence.is_denied(verb)
+    everybody = {child.text.casefold() for child in sentence.dependents(verb, "nsubj")}
     subject = (_by_speaker(sentence, verb) or (everybody and everybody <= _EVERYBODY)) or (
         not sentence.children(verb, "nsubj")
         and word.head == verb
@@ -638,10 +632,10 @@ def _of_mood(sentence: Sentence, preposition: int) -> _Read:
     mood = sentence.words[preposition].head
     word, text = sentence.words[mood], sentence.words[mood].text.casefold()
     verb = mood if sentence.children(mood, "nsubj", "nsubjpass") else word.head
-    denied = bool(sentence.children(verb, "neg") or sentence.children(mood, "neg"))
-    modal = any(sentence.words[i].tag == "MD" for i in sentence.children(verb))
+    denied = sentence.is_denied(verb) or sentence.is_denied(mood)
+    modal = any(child.tag == "MD" for child in sentence.dependents(verb))
     if word.lemma == "complaint" and not modal and _by_speaker(sentence, verb):
-        none = any(sentence.words[i].lemma == "no" for i in sentence.children(mood, "det"))
+        none = any(child.lemma == "no" for child in sentence.dependents(mood, "det"))
         return _Read(1, frozenset({mood})) if none and not denied else _NONE
     if modal or not _by_speaker(sentence, verb) or not _is_own(sentence, verb):
         return _NONE
@@ -673,7 +667,7 @@ def _opposed(sentence: Sentence, noun: int, read: _Read) -> bool:
 def _is_refused(sentence: Sentence, index: int) -> bool:
     """Return True for amends that were refused: "refused to apologise", "never fixes"."""
     word = sentence.words[index]
-    denied = bool(sentence.children(index, "neg"))
+    denied = sentence.is_denied(index)
     above = sentence.words[word.head].lemma in _WORDS["refusing"]
     return word.lemma in _WORDS["amends"] and (denied or above)
 
@@ -681,8 +675,8 @@ def _is_refused(sentence: Sentence, index: int) -> bool:
 def _is_denied(sentence: Sentence, index: int) -> bool:
     """Return True for a quality that is denied: "never gets boring"."""
     word = sentence.words[index]
-    completes = word.dep in ("acomp", "attr", "oprd") and bool(sentence.children(word.head, "neg"))
-    return completes or bool(sentence.children(index, "neg"))
+    completes = word.dep in ("acomp", "attr", "oprd") and sentence.is_denied(word.head)
+    return completes or sentence.is_denied(index)
 
 
 def speaks_against(sign: int, text: str, topic: str) -> bool:

@@ -22,6 +22,7 @@ from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse, parse_ahead
+from hindsight_integrations.nlp.word_classes import PERSONS, SUBJECTS, TIME_WORDS, TITLES
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.attribution import (
     FollowUp,
@@ -35,14 +36,12 @@ from hindsight_integrations.reflect.changes.certainty import bare_sentence
 from hindsight_integrations.reflect.changes.claim_model import Claims
 from hindsight_integrations.reflect.changes.claims import read_claims
 
-_TABLE = table("reflection")["topics"]
-_PLAIN = frozenset(_TABLE["plain"].split())
-_PARTING = frozenset(_TABLE["parting"].split())
-_TIMES = word_sets("changes")["time_words"]
-_TITLES = word_sets("names")["honorifics"] | word_sets("names")["ranks"]
+_WORDS = word_sets("reflection", "topics")
+_PLAIN = _WORDS["plain"]
+_PARTING = _WORDS["parting"]
 _PERSON_VERBS = word_sets("names")["person_verbs"] | {"hear", "say"}
 _YOU = re.compile(r"\W*(?:[\w'’]+\W+){0,3}you\b|\byour(?:s|self)?\b", re.IGNORECASE)
-_COURTESY = re.compile(_TABLE["courtesy"], re.VERBOSE | re.IGNORECASE)
+_COURTESY = re.compile(table("reflection")["topics"]["courtesy"], re.VERBOSE | re.IGNORECASE)
 
 LONGEST_QUOTE = 180
 """Most characters of a sentence that is quoted whole."""
@@ -54,11 +53,9 @@ _UNSPACED = re.compile(r"[\u3005-\u30ff\u31f0-\u9fff\uf900-\ufaff\u0e00-\u0eff\u
 _END_OF_SENTENCE = " \t\r\n"
 _DEFINITE = frozenset("the this that these those".split())
 _MINE = frozenset("my our".split())
-_CHOOSING = frozenset(_TABLE["choosing"].split())
-_PASSING = frozenset(_TABLE["passing"].split())
-_ANIMALS = frozenset(_TABLE["animals"].split())
-_SUBJECTS = frozenset({"nsubj", "nsubjpass"})
-_PEOPLE = frozenset(table("changes")["people"]["persons"].split())
+_CHOOSING = _WORDS["choosing"]
+_PASSING = _WORDS["passing"]
+_ANIMALS = _WORDS["animals"]
 _GIVING = frozenset("give hand lend show tell offer bring owe pay sell send teach pass".split())
 _SPEAKERS = frozenset({"user", "assistant"})
 """Whom notes of an agent are about, as a name is: no topic."""
@@ -228,7 +225,7 @@ def _noun_phrase(sentence: Sentence, word: Word, speaker: str | None) -> Iterato
     definite = determiner is not None and determiner.lower in _DEFINITE | _MINE
     if not definite or determiner is None or _is_plain(word) or word.lower in _SPEAKERS:
         return
-    if word.lemma in _PEOPLE:
+    if word.lemma in PERSONS:
         return
     parts = [
         each
@@ -253,7 +250,7 @@ def _noun_phrase(sentence: Sentence, word: Word, speaker: str | None) -> Iterato
     lemmas = " ".join(sorted(lexemes(surface)))
     if lemmas:
         placed = is_placed(sentence, word, "", own=False)
-        firm = grade is not Grade.NOUN or word.dep in _SUBJECTS
+        firm = grade is not Grade.NOUN or word.dep in SUBJECTS
         yield Topic(f"{mine}>{lemmas}", surface, grade, placed, firm)
 
 
@@ -286,7 +283,7 @@ def _is_plain(word: Word) -> bool:
     return (
         word.lower in _PLAIN
         or word.lemma in _PLAIN
-        or word.lemma in _TIMES
+        or word.lemma in TIME_WORDS
         or not any(map(str.isalpha, word.text))
         or not lexemes(word.text)
     )
@@ -381,7 +378,7 @@ def _is_name(name: str) -> bool:
 
 def _is_person(name: str) -> bool:
     words = [word.casefold().rstrip(".") for word in name.split()]
-    return is_given_name(words[0]) or words[0] in _TITLES
+    return is_given_name(words[0]) or words[0] in TITLES
 
 
 def _is_addressed(text: str, match: re.Match[str]) -> bool:

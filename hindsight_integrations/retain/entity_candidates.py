@@ -132,7 +132,7 @@ class Candidates:
     def add(self, entity: Entity) -> None:
         """Add a new entity, or a known one with more names."""
         self._entities[entity.id] = entity
-        for name in map(parse, (entity.name, *entity.aliases)):
+        for name in map(parse, entity.names):
             self._entity_by_name.setdefault(name.norm, entity.id)
             for key in _blocking_keys(name):
                 self._by_key[key][entity.id] = None
@@ -213,18 +213,13 @@ def may_be_another(mention: Mention, owner: Entity | None) -> bool:
     return not parse(mention.name).is_full and "person" in (mention.kind, owner.kind)
 
 
-def all_names(entity: Entity) -> tuple[str, ...]:
-    """Return the canonical name and the aliases of an entity."""
-    return (entity.name, *entity.aliases)
-
-
 def relate(mention: Mention, entity: Entity) -> Match | Gate:
     """Return the closest relation of the mention to any of the entity's names.
 
     A full name must agree with a full name, if the entity has one: "Maria Kim" is not the Maria
     who is known as "Maria Lopez" too.
     """
-    names = all_names(entity)
+    names = entity.names
     if _titles_conflict(mention.name, names):
         return Gate.TITLES
     full = [name for name in names if parse(name).is_full]

@@ -65,7 +65,7 @@ def _contradicts(votes: Counter[str], kind: str) -> bool:
 
 def _speaks(entity: Entity, stored: Sequence[Memory]) -> bool:
     """Return True for the speaker of a memory, whatever the name is said of elsewhere."""
-    names = {entity_norm(name) for name in (entity.name, *entity.aliases)}
+    names = {entity_norm(name) for name in entity.names}
     speakers = {memory.speaker for memory in stored if memory.speaker}
     return any(s.casefold() not in _ROLES and entity_norm(s) in names for s in speakers)
 

@@ -31,7 +31,6 @@ from hindsight_integrations.results import Joined
 from hindsight_integrations.retain.entity_candidates import (
     Candidates,
     EntityLookup,
-    all_names,
     may_be_another,
     relate,
 )
@@ -336,7 +335,7 @@ class _Batch:
         if is_kept_apart(self._kept_apart, mention.name, entity):
             return None
         if _stands_for(mention.name, alias) and any(
-            _stands_for(name, alias) for name in all_names(entity)
+            _stands_for(name, alias) for name in entity.names
         ):
             return None  # the entity is another one with the same initials
         self._add_alias(entity, mention.name)
@@ -421,7 +420,7 @@ class _Batch:
             same = [option for option in passing if option.relation is Relation.SAME]
             if len(same) > 1:  # "Klein", where the bank has Mrs Klein and Dr. Klein
                 norm = parse(mention.name).norm
-                same = [o for o in same if norm in {parse(n).norm for n in all_names(o.entity)}]
+                same = [o for o in same if norm in {parse(n).norm for n in o.entity.names}]
             best = same[0] if same else None
         reasons |= {option.entity.name: Gate.AMBIGUOUS for option in passing if option is not best}
         return best, reasons
@@ -486,7 +485,7 @@ class _Batch:
 def is_kept_apart(kept_apart: Collection[str], name: str, entity: Entity) -> bool:
     """Return True if the user keeps a name apart from any of the entity's names."""
     return bool(kept_apart) and any(
-        pair_digest(name, other) in kept_apart for other in all_names(entity)
+        pair_digest(name, other) in kept_apart for other in entity.names
     )
 
 
@@ -501,7 +500,7 @@ def _completes_titled_surname(mention: Mention, option: _Option) -> bool:
     surname = parse(mention.name).words[-1]
     return any(
         name.title not in KIN_TITLES and name.words == (surname,) and bool(name.title)
-        for name in map(parse, all_names(option.entity))
+        for name in map(parse, option.entity.names)
     )
 
 

@@ -18,6 +18,7 @@ from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import Annotation, NamedSpan
+from hindsight_integrations.nlp.word_classes import OCCUPATIONS, TITLES
 from hindsight_integrations.normalization import MARKS, entity_norm
 from hindsight_integrations.retain import name_kinds
 from hindsight_integrations.retain.identifiers import NameSpan, identifiers, unspaced_names
@@ -27,7 +28,6 @@ from hindsight_integrations.retain.name_words import (
     CAN_BE_ORDINARY,
     FINITE_VERBS,
     NEVER_ALONE,
-    TITLES,
     Word,
     are_common,
     proper_nouns,
@@ -185,7 +185,6 @@ _NEVER_COMPOUND = frozenset({"person", "place", "group"})
 
 _QUESTION = re.compile(r"[^.!?\n]{1,300}\?")
 _TITLE_WORDS = frozenset("the all how what where when one no our my some every".split())
-_OFFICES = frozenset(table("changes")["roles"]["words"].split())
 _AFTER_POSSESSIVE = _WORDS["organization_words"] | _WORDS["place_words"]
 _BEFORE_INITIALS = frozenset({"mr", "mrs", "ms", "miss", "dr"})
 """Titles that one letter may follow: "Mrs O", not "Rev B"."""
@@ -324,7 +323,7 @@ class _Cutter:
             return False
         word = words[0]
         head = word.lower in _WORDS["name_heads"] | _WORDS["organization_words"]
-        is_office = word.opens and (head or word.lower in _OFFICES)
+        is_office = word.opens and (head or word.lower in OCCUPATIONS)
         return is_office or word.lower in _WORDS["common_nouns"]
 
     def _is_known(self, words: Sequence[Word]) -> bool:
@@ -640,7 +639,7 @@ def _spellings(known: Mapping[str, Entity]) -> dict[str, tuple[str, Entity]]:
     full: dict[str, tuple[str, Entity]] = {}
     parts: dict[str, tuple[str, Entity] | None] = {}
     for entity in {entity.id: entity for entity in known.values()}.values():
-        for name in (entity.name, *entity.aliases):
+        for name in entity.names:
             full.setdefault(entity_norm(name), (name, entity))
             words = name.split() if entity.kind == "person" else []
             for part in {words[0], words[-1]} if len(words) > 1 else ():

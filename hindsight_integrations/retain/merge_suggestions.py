@@ -71,7 +71,7 @@ def merge_suggestions(
     candidates = Candidates(
         graph, bank_id, [Mention(entity.name, entity.kind) for entity in listed]
     )
-    usage = NameUsage((Mention(name, e.kind) for e in listed for name in (e.name, *e.aliases)), ())
+    usage = NameUsage((Mention(name, e.kind) for e in listed for name in e.names), ())
     pairs: dict[tuple[str, str], tuple[Entity, Entity, Match]] = {}
     for entity in listed:
         similar = candidates.similar(entity.name)
@@ -80,9 +80,8 @@ def merge_suggestions(
             if source.id == target.id or (source.id, target.id) in pairs:
                 continue
             match = relate(Mention(source.name, source.kind), target)
-            names = (source.name, *source.aliases)
             if not isinstance(match, Match) or any(
-                is_kept_apart(kept_apart, n, target) for n in names
+                is_kept_apart(kept_apart, n, target) for n in source.names
             ):
                 continue
             if _may_be_one(source, target, match, usage, similar):

@@ -15,11 +15,11 @@ from itertools import pairwise
 
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
+from hindsight_integrations.nlp.word_classes import AMBIGUOUS_NAMES, TITLES
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.retain.name_things import is_no_person, is_no_place
 
 _WORDS = word_sets("names")
-_TITLES = _WORDS["honorifics"] | _WORDS["ranks"]
 
 NAME_FORM_WEIGHT = 4
 """Weight of a word of the name that determines its kind; above `_GAZETTEER_WEIGHT`, so that no
@@ -141,12 +141,11 @@ _PERSON_OBJECT_VERBS = _WORDS["person_object_verbs"]
 _DEALING_VERBS = _WORDS["dealing_verbs"].union(*map(_inflected_forms, _WORDS["dealing_verbs"]))
 _AMBIGUOUS_HEADS = frozenset({"big", "little", "old", "baby", "great"})
 PLACE_HEADS = _WORDS["name_heads"] & _WORDS["place_words"] - frozenset(("st", "park"))
-_AMBIGUOUS = _WORDS["also_words"] | _WORDS["places"]
 
 
 def is_first_name(word: str) -> bool:
     """Return True for a given name that is neither an ordinary word nor a place."""
-    return is_given_name(word) and word not in _AMBIGUOUS
+    return is_given_name(word) and word not in AMBIGUOUS_NAMES
 
 
 def may_be_persons(name: str, kind: str) -> bool:
@@ -177,7 +176,7 @@ def votes_of_words(words: Sequence[str], titled: bool) -> Counter[str]:
             return Counter(place=NAME_FORM_WEIGHT)
         in_compass = int(first in _WORDS["compass_words"])
         return Counter({NO_PERSON: _CONTEXT_WEIGHT, "place": in_compass})
-    if first in _TITLES and several and is_first_name(last):
+    if first in TITLES and several and is_first_name(last):
         return Counter(person=NAME_FORM_WEIGHT)
     if is_first_name(first):
         return Counter(person=_GAZETTEER_WEIGHT)

@@ -24,14 +24,14 @@ from hindsight_integrations.nlp.name_matching import (
     same_given_name,
 )
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
+from hindsight_integrations.nlp.word_classes import TITLES
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.retain import name_kinds
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.stated_names import find_name
 
 _WORDS = word_sets("names")
-_TITLES = _WORDS["honorifics"] | _WORDS["ranks"]
-_NO_GIVEN_NAMES = _TITLES | _WORDS["calendar"] | _WORDS["function_words"] | _WORDS["determiners"]
+_NO_GIVEN_NAMES = TITLES | _WORDS["calendar"] | _WORDS["function_words"] | _WORDS["determiners"]
 _SENTENCE_OPENERS = (_WORDS["openers"] - _WORDS["abbreviations"]).union(
     word_sets("directions")["irregular_past"],
     *(_WORDS[key] for key in ("note_verbs", "person_verbs", "person_object_verbs", "motion_words")),
@@ -199,7 +199,7 @@ class NameUsage:
         self, surname: _LinkingSurname, entity: Entity, similar: Iterable[Entity]
     ) -> bool:
         """Return True if other people of the bank or batch have the surname as well."""
-        others = (_names(other) for other in similar if other.id != entity.id)
+        others = (other.names for other in similar if other.id != entity.id)
         other_given_names = {
             name.words[0]
             for name in map(parse, chain.from_iterable(others))
@@ -207,7 +207,7 @@ class NameUsage:
         }
         title = gender_of_title(surname.short)
         own_given_names = surname.given_names | {
-            word for name in _names(entity) for word in entity_norm(name).split()
+            word for name in entity.names for word in entity_norm(name).split()
         }
         for given_name in other_given_names | self._given_names_by_surname[surname.word]:
             other_gender = title and gender_of(given_name) not in (title, "")
@@ -226,13 +226,9 @@ def is_surname_alone(mention: Mention, entity: Entity) -> bool:
     return _linking_surname(mention, entity) is not None
 
 
-def _names(entity: Entity) -> tuple[str, ...]:
-    return (entity.name, *entity.aliases)
-
-
 def _linking_surname(mention: Mention, entity: Entity) -> _LinkingSurname | None:
     """Return the surname, if a name and an entity's names have only that in common."""
-    name, names = parse(mention.name), [parse(known) for known in _names(entity)]
+    name, names = parse(mention.name), [parse(known) for known in entity.names]
     full_names = [parsed for parsed in (*names, name) if parsed.is_full]
     if name.is_full:
         if any(known.is_full for known in names):
@@ -265,7 +261,7 @@ def _is_given_name(word: str, *, begins_sentence: bool) -> bool:
     if _POSSESSIVE.search(word) or (len(word) > 1 and word.isupper()):
         return False
     if not begins_sentence:
-        return lower not in _TITLES | _WORDS["calendar"]
+        return lower not in TITLES | _WORDS["calendar"]
     ordinary = lower.endswith(_OPENER_ENDINGS) or lower in _NO_GIVEN_NAMES
     return not ordinary and lower not in _SENTENCE_OPENERS
 
@@ -275,7 +271,7 @@ def _names_place_or_firm(word: str, similar: Iterable[Entity]) -> bool:
     return any(
         one.kind in _NON_PERSON_KINDS and word in parse(name).words
         for one in similar
-        for name in _names(one)
+        for name in one.names
     )
 
 
@@ -286,7 +282,7 @@ def _is_used_otherwise(mention: Mention, entity: Entity, fact: StatementMentions
     "at Hall".
     """
     text, name = fact.text, mention.name
-    norms = {entity_norm(known) for known in _names(entity)}
+    norms = {entity_norm(known) for known in entity.names}
     mentioned = [other.name for other in fact.mentions if entity_norm(other.name) in norms]
     if text and any(other != name and find_name(text, other) < 0 for other in mentioned):
         return True  # the entity speaks or is addressed, and a text names others than these two
@@ -344,7 +340,7 @@ def _has_both(sentence: str, name: str, entity: Entity) -> bool:
     """Return True if a sentence contains a name in addition to a full name of the entity."""
     full_names = [
         full_name
-        for full_name in _names(entity)
+        for full_name in entity.names
         if parse(full_name).is_full and full_name in sentence
     ]
     remaining = sentence
@@ -380,10 +376,10 @@ def _is_distinguished(mention: Mention, entity: Entity, text: str) -> bool:
     """
     if parse(mention.name).title:
         pairs = [
-            (mention.name, entity_name) for entity_name in _names(entity) if entity.kind != "person"
+            (mention.name, entity_name) for entity_name in entity.names if entity.kind != "person"
         ]
     else:
-        pairs = [(entity_name, mention.name) for entity_name in _names(entity)]
+        pairs = [(entity_name, mention.name) for entity_name in entity.names]
     for fuller, bare in pairs:
         fuller_name, bare_name = parse(fuller), parse(bare)
         initialed = len(fuller_name.words) == 2 and len(fuller_name.words[1]) == 1
@@ -401,7 +397,7 @@ def _is_distinguished(mention: Mention, entity: Entity, text: str) -> bool:
 
 def _is_apart_from_kin(entity: Entity, text: str) -> bool:
     """Return True if the text has a full name of the entity, but in no sentence about relatives."""
-    full_names = [name for name in _names(entity) if parse(name).is_full]
+    full_names = [name for name in entity.names if parse(name).is_full]
     sentences = [sentence for name in full_names for sentence in _sentences(text, name)]
     return bool(sentences) and not any(map(_KIN.search, sentences))
 

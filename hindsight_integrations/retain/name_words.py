@@ -17,12 +17,11 @@ from itertools import groupby
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import Annotation, sentence_ends
+from hindsight_integrations.nlp.word_classes import FINITE, TITLES
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.retain.name_kinds import is_first_name
 
 _WORDS = word_sets("names")
-TITLES = _WORDS["honorifics"] | _WORDS["ranks"]
-"""Words that stand before a person's name."""
 _BEFORE_NAMES = TITLES | _WORDS["before_names"]
 _ORDINARY = _WORDS["function_words"] | _WORDS["openers"]
 AROUND_NAMES = _ORDINARY | _WORDS["determiners"]
@@ -151,13 +150,12 @@ def _is_full_sentence(text: str, words: Sequence[Word]) -> bool:
     """Return True for a subject before a finite verb, with a full stop at the end."""
     if len(words) < _SHORTEST_SENTENCE or not _FULL_STOP.match(text, words[-1].end):
         return False
-    verb = next((i for i, word in enumerate(words) if word.tag in _VERB_FORMS), 0)
+    verb = next((i for i, word in enumerate(words) if word.tag in FINITE), 0)
     return any(word.tag in _SUBJECTS for word in words[:verb])
 
 
 _SHORTEST_SENTENCE = 5
 _FULL_STOP = re.compile(r"[^\w\n]*[.!?]")
-_VERB_FORMS = FINITE_VERBS | {"VBP"}
 
 
 def proper_nouns(

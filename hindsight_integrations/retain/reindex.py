@@ -190,7 +190,7 @@ def names_left(
         for id, entity in deps.graph.read(bank_id, ENTITY, list(ids)).items()
         if entity.aliases
         and entity.mention_count <= _MOST_MENTIONS
-        and any(_stands(name, texts) for name in (entity.name, *entity.aliases))
+        and any(_stands(name, texts) for name in entity.names)
     }
     if not entities:
         return

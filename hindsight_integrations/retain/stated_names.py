@@ -9,11 +9,11 @@ from itertools import islice, pairwise
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import acronym, parse
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
+from hindsight_integrations.nlp.word_classes import TITLES
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.name_kinds import is_first_name
 
 _WORDS = word_sets("names")
-_TITLES = _WORDS["honorifics"] | _WORDS["ranks"]
 _NEW_THEN_OLD = re.compile(
     r"""
     \W* (?: (?:which|who) \s )?
@@ -159,7 +159,7 @@ def _is_subject(preceding: str, gap: str) -> bool:
     if _REPORTED.match(words):
         return True
     modifiers = [word.casefold() for word in _PLAIN_WORD.findall(words)]
-    modifiers = [word for word in modifiers if word not in _TITLES]
+    modifiers = [word for word in modifiers if word not in TITLES]
     if not modifiers:
         return True
     owner, *others = modifiers

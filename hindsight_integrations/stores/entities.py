@@ -109,7 +109,7 @@ class EntityWriter(ABC, Generic[K]):
         """
         ids = list(dict.fromkeys(entity.id for entity in changes.entities))
         known = self.find(used_ids(changes))
-        names = spellings(n for each in changes.entities for n in (each.name, *each.aliases))
+        names = spellings(n for each in changes.entities for n in each.names)
         new_keys = self.new_keys([id for id in ids if id not in known])
         plan = _plan(changes, known, self.owners(names), new_keys)
         self.insert(plan.new)

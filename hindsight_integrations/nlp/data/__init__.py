@@ -21,7 +21,7 @@ def table(name: str) -> Mapping[str, Any]:
 
 
 @cache
-def word_sets(name: str) -> Mapping[str, frozenset[str]]:
-    """Return the word lists of `<name>.toml` as sets."""
-    lists = table(name).items()
+def word_sets(name: str, part: str | None = None) -> Mapping[str, frozenset[str]]:
+    """Return the word lists of `<name>.toml`, or of one table in it, as sets."""
+    lists = (table(name)[part] if part else table(name)).items()
     return {key: frozenset(words.split()) for key, words in lists if isinstance(words, str)}

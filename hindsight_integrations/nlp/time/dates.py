@@ -392,8 +392,7 @@ def _this(match: Match, recurring: Recurring) -> TimeSpan:
 def _possessed(match: Match) -> bool:
     """Return True for a period of a story: "my last year at school", "last week of the term"."""
     context = match.context
-    entries = context.language.folded.get(context.word_before(match.start).casefold(), ())
-    owned = any(entry.kind is TokenKind.OWN for entry in entries)
+    owned = context.is_owned(match.start)
     if owned or context.language.code != "en":
         return owned
     return context.word_after(match.end) == "of" or is_in_a_month(match)

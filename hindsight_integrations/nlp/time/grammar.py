@@ -18,7 +18,15 @@ from hindsight_integrations.nlp.spacy_pipeline import Token as Word
 from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import Recurring, When
 from hindsight_integrations.nlp.time.direction import Direction, Evidence, direction
-from hindsight_integrations.nlp.time.lexer import WORDS, Language, Tense, Token, TokenKind, kind_set
+from hindsight_integrations.nlp.time.lexer import (
+    WORDS,
+    Entry,
+    Language,
+    Tense,
+    Token,
+    TokenKind,
+    kind_set,
+)
 from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.timespan import Precision, TimeSpan
 
@@ -217,6 +225,14 @@ class Context:
         """Return the word before an offset, as spelled; "" where a sentence begins."""
         word = _LAST_WORD.search(self.text[max(0, start - 30) : start])
         return word[1] if word else ""
+
+    def entries_before(self, start: int) -> Sequence[Entry]:
+        """Return the entries of the lexicon for the word before an offset."""
+        return self.language.folded.get(self.word_before(start).casefold(), ())
+
+    def is_owned(self, start: int) -> bool:
+        """Return True after a word like "my", which makes a time another one: "my last year"."""
+        return any(entry.kind is TokenKind.OWN for entry in self.entries_before(start))
 
     def tag_after(self, end: int) -> str:
         """Return the tag of the word that follows an offset; "" if none does, or none has one."""

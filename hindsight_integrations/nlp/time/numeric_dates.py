@@ -79,8 +79,8 @@ def _told_day(match: Match, day_first: TimeSpan, month_first: TimeSpan) -> TimeS
     order = _order_of_dates(context.text)
     if order:
         return day_first if order == "day" else month_first
-    entries = context.language.folded.get(context.word_before(match.start).casefold(), ())
-    weekdays = {entry.value for entry in entries if entry.kind is TokenKind.WEEKDAY}
+    before = context.entries_before(match.start)
+    weekdays = {entry.value for entry in before if entry.kind is TokenKind.WEEKDAY}
     if weekdays:
         days = [day for day in (day_first, month_first) if day.start.weekday() in weekdays]
         return days[0] if len(days) == 1 else None

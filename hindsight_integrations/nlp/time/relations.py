@@ -360,9 +360,8 @@ def _owns(match: Match) -> bool:
 def _is_attribute(match: Match) -> bool:
     """Return True for a weekday that modifies a noun: "his Sunday best", "Sunday school"."""
     context = match.context
-    entries = context.language.folded.get(context.word_before(match.start).casefold(), ())
-    owned = any(entry.kind is TokenKind.OWN for entry in entries)
-    return owned or context.word_after(match.end).casefold() in WORDS["weekday_idioms"]
+    idiom = context.word_after(match.end).casefold() in WORDS["weekday_idioms"]
+    return idiom or context.is_owned(match.start)
 
 
 Relation = Literal["before", "after", "since", "until", "during", "around"]

@@ -80,7 +80,7 @@ def query_entities(graph: GraphStore, bank_id: str, question: str) -> list[Entit
 
 def words_of(entities: Sequence[Entity]) -> frozenset[str]:
     """Return the normalised words of the names and aliases of some entities."""
-    names = (name for entity in entities for name in (entity.name, *entity.aliases))
+    names = (name for entity in entities for name in entity.names)
     return frozenset(word for name in names for word in entity_norm(name).split())
 
 

@@ -23,7 +23,7 @@ class CauseMatch(RoleMatch):
         ) or any(
             word.lemma == "for"
             and word.dep == "prep"
-            and any(not self._words[i].is_time for i in self._sentence.children(way, "pobj"))
+            and any(not child.is_time for child in self._sentence.dependents(way, "pobj"))
             and any(self._words[v].lemma in ("want", "need") for v in self._governors(way))
             for way, word in enumerate(self._words)
         )

@@ -12,15 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hindsight_integrations.models import Memory, MemoryType, MentalModel, ModelUsage
-from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.models import Memory, MemoryType, MentalModel
+from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
 from hindsight_integrations.nlp.time import TimeSpan, parse_query
 from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.recall.arms.temporal import windows_in_bank
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest, conditions
 from hindsight_integrations.reflect.answers.matching import Match
-from hindsight_integrations.reflect.answers.nearest import LEAST_SHARE, nearest
+from hindsight_integrations.reflect.answers.nearest import LEAST_SHARE, nearest, quoting
 from hindsight_integrations.reflect.answers.overview import read_topic
 from hindsight_integrations.reflect.answers.questions import WORDS, Asked, Query, read_question
 from hindsight_integrations.reflect.answers.reasons import reasons
@@ -33,6 +33,7 @@ from hindsight_integrations.reflect.changes.currency import (
     overtaking,
 )
 from hindsight_integrations.reflect.context import context_of_results, when
+from hindsight_integrations.reflect.dependencies import FACTS
 from hindsight_integrations.reflect.other_languages import content_of, stating
 from hindsight_integrations.reflect.retractions import (
     CORRECTION_TIME,
@@ -58,8 +59,6 @@ MAX_HINTS = 2
 
 _PERMANENT = frozenset({Asked.WHY, Asked.EVENTS, Asked.SAID})
 """Kinds of questions whose answers stay true whatever happens later."""
-
-_FACTS = frozenset({MemoryType.WORLD, MemoryType.EXPERIENCE, MemoryType.OPINION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +130,7 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
         # What is near a question about a time was mostly told of another.
         found = [] if query.asked is Asked.EVENTS else results
         return nearest(bank, request, found, context)
-    return Reflection(
-        bank.bank.id, request.query, text, sources, context, ModelUsage(), extractive=True
-    )
+    return quoting(bank, request, context, text, sources)
 
 
 def _reflect_other_language(
@@ -152,15 +149,9 @@ def _reflect_other_language(
     ][:MAX_STATEMENTS]
     if not cited:
         return nearest(bank, request, results, context)
-    return Reflection(
-        bank.bank.id,
-        request.query,
-        "\n".join(f"“{as_item(words)}” [{item.label}]" for words, item in cited),
-        tuple(dict.fromkeys(item.id for _, item in cited)),
-        context,
-        ModelUsage(),
-        extractive=True,
-    )
+    text = "\n".join(f"“{as_item(words)}” [{item.label}]" for words, item in cited)
+    sources = tuple(dict.fromkeys(item.id for _, item in cited))
+    return quoting(bank, request, context, text, sources)
 
 
 def _search_evidence(
@@ -171,7 +162,7 @@ def _search_evidence(
     Facts stand for the observations that were drawn from them.
     """
     types = request.filter.types
-    if types is None or types & _FACTS:
+    if types is None or types & FACTS:
         request = replace(request, filter=replace(request.filter, derived=False))
     memories, failures = find_memories(deps, bank, request)
     results = [*find_models(deps, bank, request), *memories]
@@ -191,15 +182,7 @@ def _overview(
     if not related:
         return nearest(bank, request, results, context)
     overview = context_of_results(bank.bank, request, related, context.failures, deps.tokenizer)
-    return Reflection(
-        bank.bank.id,
-        request.query,
-        overview.text,
-        overview.sources,
-        overview,
-        ModelUsage(),
-        extractive=True,
-    )
+    return quoting(bank, request, overview, overview.text, overview.sources)
 
 
 def _matching_answers(context: Context, query: Query, windows: Sequence[TimeSpan]) -> list[_Answer]:
@@ -438,9 +421,7 @@ def _endings_by_short_name(
         return []
     short = replace(query, terms=(*query.terms[: index - 1], *query.terms[index:]))
     question_lexemes = frozenset[str]().union(query.verb, *(term.stems for term in query.terms))
-    answer_lexemes = {
-        stem for answer in answers for stem in lexemes(answer.statement.text)
-    } - question_lexemes
+    answer_lexemes = lexemes_of(answer.statement.text for answer in answers) - question_lexemes
     latest = max(answer.said_at for answer in answers)
     return [
         replace(answer, is_replacement=True)

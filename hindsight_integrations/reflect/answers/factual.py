@@ -20,6 +20,10 @@ _TURNS = frozenset(
 """Verbs before the side "left"."""
 _DONE_TO = frozenset("leave move return change turn start stop".split())
 """Verbs that tell another event with an object than without: "moved", "moved the desk"."""
+_TENSES = {
+    "will": "future", "wo": "future", "'ll": "future", "’ll": "future", "shall": "future",
+    "can": "present", "ca": "present", "could": "past",
+}  # fmt: skip
 
 
 def is_told(sentence: Sentence, index: int, planned: bool = False, past: bool = False) -> bool:
@@ -44,11 +48,11 @@ def is_told(sentence: Sentence, index: int, planned: bool = False, past: bool = 
             index = governor
             continue
         if governor == index:
-            return planned or not _is_infinitive(sentence, index)
+            return planned or not sentence.is_infinitive(index)
         told = _is_told_by(sentence, index, planned, past)
         if told is not None:
             return told
-        if _is_denied(sentence, governor):
+        if sentence.is_denied(governor):
             return False
         index = _verb_above(sentence, index)
     return True
@@ -79,11 +83,11 @@ def _is_told_by(sentence: Sentence, index: int, planned: bool, past: bool) -> bo
     """Return if the governing word makes a verb a fact; None if that depends on a word above it."""
     word = sentence.words[index]
     governor = sentence.words[word.head]
-    infinitive = _is_infinitive(sentence, index)
+    infinitive = sentence.is_infinitive(index)
     if word.dep == "relcl" and governor.lemma in _WORDS["claims"]:
         return False  # "the rumour that", whose "that" a parser takes for an object
     if word.dep == "relcl" and not infinitive:
-        return not any(sentence.words[i].lemma == "no" for i in sentence.children(word.head, "det"))
+        return not any(child.lemma == "no" for child in sentence.dependents(word.head, "det"))
     if word.dep in ("relcl", "acl"):
         claim = infinitive or bool(sentence.children(index, "mark"))
         return not claim or (not infinitive and governor.lemma in _WORDS["facts"])
@@ -104,27 +108,27 @@ def _is_told_by(sentence: Sentence, index: int, planned: bool, past: bool) -> bo
 
 def _is_done_under(sentence: Sentence, index: int, planned: bool, past: bool) -> bool:
     """Return True if the verb above implies that it was done: "managed to fix"."""
-    governor = sentence.words[sentence.words[index].head]
+    governor = sentence.head(index)
     going = governor.lemma == "go" and governor.tag == "VBG"
     if planned and (going or governor.lemma in _WORDS["planning"]):
-        helpers = (sentence.words[i].tag for i in sentence.children(governor.index, "aux"))
+        helpers = (word.tag for word in sentence.dependents(governor.index, "aux"))
         return not going or past or "VBD" not in helpers  # "was going to sing, but"
     if governor.lemma == "have":
         return not past or governor.tag == "VBD"
     if governor.lemma in _WORDS["settling"]:
         return not past
     arranged = governor.lemma in _WORDS["arranging"] - {"need"}
-    seen = governor.lemma in _WORDS["seeing"] and not _is_infinitive(sentence, index)
+    seen = governor.lemma in _WORDS["seeing"] and not sentence.is_infinitive(index)
     return arranged or seen or governor.lemma in _WORDS["doing"]
 
 
 def _is_done_after(sentence: Sentence, index: int) -> bool:
     """Return True for an event after a preposition: "left after signing it", not "without"."""
-    way = sentence.words[sentence.words[index].head]
+    way = sentence.head(index)
     if way.lemma == "to":
         heads = {
             sentence.words[way.head].lemma,
-            sentence.words[sentence.words[way.head].head].lemma,
+            sentence.head(way.head).lemma,
         }
         return "get" in heads
     return way.lemma in _WORDS["done_by"]
@@ -148,9 +152,9 @@ def _is_known(sentence: Sentence, index: int) -> bool:
             return False
         supposed = governor.lemma in _WORDS["thinking"] and governor.tag in ("VBD", "VBN")
         return governor.lemma in _WORDS["knowing"] | _WORDS["certain"] and not supposed
-    if any(sentence.words[i].tag in ("WRB", "WP") for i in sentence.children(index)):
+    if any(child.tag in ("WRB", "WP") for child in sentence.dependents(index)):
         return True  # "that's why Ana left"
-    values = [sentence.words[i] for i in sentence.children(word.head, "acomp", "attr")]
+    values = sentence.dependents(word.head, "acomp", "attr")
     if values:
         return all(value.lemma in _WORDS["certain"] | _WORDS["facts"] for value in values)
     subjects = sentence.children(word.head, "nsubj")
@@ -162,16 +166,12 @@ def is_rumoured(sentence: Sentence, index: int) -> bool:
     word = sentence.words[index]
     if word.dep == "ccomp" and sentence.words[word.head].lemma in _WORDS["unreal"]:
         return True
-    by = {sentence.words[i].lower for i in sentence.children(word.head, "nsubj")}
+    by = {child.lower for child in sentence.dependents(word.head, "nsubj")}
     says = sentence.words[word.head].lemma in _WORDS["saying"]
-    if word.dep == "ccomp" and says and by == {"i"} and _is_denied(sentence, word.head):
+    if word.dep == "ccomp" and says and by == {"i"} and sentence.is_denied(word.head):
         return True  # "I'm not saying that he drinks"
     knows = sentence.words[word.head].lemma in _WORDS["knowing"]
     return word.dep == "ccomp" and knows and bool(by) and by <= _WORDS["nobody_known"]
-
-
-def _is_infinitive(sentence: Sentence, index: int) -> bool:
-    return any(sentence.words[i].tag == "TO" for i in sentence.children(index, "aux"))
 
 
 def _has_auxiliary(sentence: Sentence, index: int) -> bool:
@@ -179,20 +179,14 @@ def _has_auxiliary(sentence: Sentence, index: int) -> bool:
     return bool(sentence.children(index, "aux", "auxpass"))
 
 
-def _is_denied(sentence: Sentence, verb: int) -> bool:
-    return sentence.is_denied(verb)
-
-
 def _is_nearly(sentence: Sentence, verb: int) -> bool:
     """Return True for an event that almost happened: "almost bought"."""
-    return any(
-        sentence.words[i].lower in _WORDS["nearly"] for i in sentence.children(verb, "advmod")
-    )
+    return any(word.lower in _WORDS["nearly"] for word in sentence.dependents(verb, "advmod"))
 
 
 def _is_due(sentence: Sentence, verb: int) -> bool:
     """Return True for an obligation: "must pay"."""
-    return any(sentence.words[i].tag == "MD" for i in sentence.children(verb, "aux"))
+    return any(word.tag == "MD" for word in sentence.dependents(verb, "aux"))
 
 
 def _verb_above(sentence: Sentence, index: int) -> int:
@@ -205,6 +199,27 @@ def _verb_above(sentence: Sentence, index: int) -> int:
     return above
 
 
+def tense_of(sentence: Sentence, verb: int) -> str:
+    """Return "past", "perfect", "present" or "future" for the clause of a verb; "" if unclear.
+
+    A verb without a tense of its own has that of the one that it depends on: "was able to".
+    """
+    for index in sentence.upward(verb):
+        word = sentence.words[index]
+        helpers = sentence.dependents(index, "aux", "auxpass")
+        for helper in helpers:
+            if told := _TENSES.get(helper.lower, ""):
+                return told
+            if helper.tag in ("VBD", "VBZ", "VBP"):
+                past = "perfect" if helper.lemma == "have" else "present"
+                return "past" if helper.tag == "VBD" else past
+        if word.tag in ("VBD", "VBZ", "VBP"):
+            return "past" if word.tag == "VBD" else "present"
+        if word.head == index and word.tag == "VBN":
+            return "past"
+    return ""
+
+
 def has_arrived(sentence: Sentence, verb: int) -> bool:
     """Return True if a verb of moving says where somebody lives now."""
     word = sentence.words[verb]
@@ -212,7 +227,7 @@ def has_arrived(sentence: Sentence, verb: int) -> bool:
         return True
     done = word.tag == "VBD" or (
         word.tag == "VBN"
-        and any(sentence.words[i].lemma == "have" for i in sentence.children(verb, "aux"))
+        and any(child.lemma == "have" for child in sentence.dependents(verb, "aux"))
     )
     ways = _ways(sentence, verb)
     arrives = bool(ways & {*_ARRIVING, "here"})
@@ -249,7 +264,7 @@ def is_another_event(sentence: Sentence, verb: int) -> bool:
         return False
     if verb and sentence.words[verb - 1].lower in _TURNS and word.lower == "left":
         return True
-    things = [sentence.words[i] for i in sentence.children(verb, "dobj")]
+    things = sentence.dependents(verb, "dobj")
     if any(not (thing.is_proper or thing.is_time) for thing in things):
         return word.lemma != "leave" or not any(t.lemma in _WORDS["left_for_good"] for t in things)
     return word.lemma == "move" and _is_a_step(sentence, verb)
@@ -257,11 +272,11 @@ def is_another_event(sentence: Sentence, verb: int) -> bool:
 
 def _is_a_step(sentence: Sentence, verb: int) -> bool:
     """Return True for a move within a room or a list: "closer", "over", "to the window"."""
-    below = [sentence.words[i] for i in sentence.children(verb, "advmod", "prt", "acomp")]
+    below = sentence.dependents(verb, "advmod", "prt", "acomp")
     if any(word.tag in ("RBR", "JJR", "RP") or word.lower in _WORDS["steps"] for word in below):
         return True
     ways = _all_ways(sentence, verb)
-    goals = [sentence.words[i] for way in ways for i in sentence.children(way, "pobj")]
+    goals = [word for way in ways for word in sentence.dependents(way, "pobj")]
     homes = _WORDS["left_for_good"] | _WORDS["homes"]
     return any(
         not (goal.is_proper or goal.is_time or goal.lemma in homes)
@@ -276,7 +291,7 @@ def is_done_by_noun(sentence: Sentence, noun: int) -> bool:
     "Turned down the job", "applied for a job" and "new designs from Ana arrived" do not tell that
     somebody works, or what Ana designs.
     """
-    word, verb = sentence.words[noun], sentence.words[sentence.words[noun].head]
+    word, verb = sentence.words[noun], sentence.head(noun)
     if any(other.lemma in _WORDS["applying"] for other in sentence.words):
         return False
     if word.dep in ("dobj", "attr", "oprd"):
@@ -284,6 +299,6 @@ def is_done_by_noun(sentence: Sentence, noun: int) -> bool:
     if verb.lower in ("for", "on") and sentence.words[verb.head].lemma == "go":
         return True  # "went on a run"
     by_one = word.tag == "NNS" and any(
-        sentence.words[i].lower in ("from", "by") for i in sentence.children(noun, "prep")
+        child.lower in ("from", "by") for child in sentence.dependents(noun, "prep")
     )
     return word.dep not in ("pobj", "compound", "conj", "appos") and not by_one

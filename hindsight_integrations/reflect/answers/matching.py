@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import table
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import Token
 from hindsight_integrations.nlp.syntax import Word
@@ -21,8 +21,9 @@ from hindsight_integrations.nlp.time import (
     TimeSpan,
     find_times,
 )
+from hindsight_integrations.reflect.answers.caused import CauseMatch
 from hindsight_integrations.reflect.answers.dating import date_of, events_at
-from hindsight_integrations.reflect.answers.factual import is_beside
+from hindsight_integrations.reflect.answers.factual import is_beside, tense_of
 from hindsight_integrations.reflect.answers.people import PersonMatch
 from hindsight_integrations.reflect.answers.questions import (
     CATEGORIES,
@@ -41,6 +42,7 @@ from hindsight_integrations.reflect.answers.values import (
     is_occupied,
     is_of_sort,
 )
+from hindsight_integrations.reflect.answers.verdicts import VerdictMatch
 from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
 from hindsight_integrations.reflect.ending_hints import may_have_ended
 from hindsight_integrations.timespan import where_said
@@ -52,11 +54,11 @@ _HOURS = frozenset(
 )
 _CLOCK = re.compile(r"\d{1,2}:\d{2}")
 _PLACES = ("GPE", "LOC", "FAC", "ORG")
-_SHOWN_BY = {kind: set(verbs.split()) for kind, verbs in table("questions")["shown_by"].items()}
+_SHOWN_BY = word_sets("questions", "shown_by")
 """Verbs that show of what kind the name is that they have beside them: what is read is a book."""
 
 
-class Match(PersonMatch):
+class Match(VerdictMatch, CauseMatch, PersonMatch):
     """One sentence compared with one question."""
 
     def answers(self) -> bool:
@@ -131,7 +133,7 @@ class Match(PersonMatch):
         """Return True if the thing is with a person: "the key is with Ana"."""
         return self._query.light_verb == "be" and any(
             self._words[on].lemma == "with"
-            and self._words[self._words[on].head].lemma == "be"
+            and self._sentence.head(on).lemma == "be"
             and any(map(self._is_person, self._sentence.children(on, "pobj")))
             for on in range(len(self._words))
         )
@@ -165,7 +167,7 @@ class Match(PersonMatch):
 
     def _is_instrument(self, index: int) -> bool:
         """Return True if a noun may be an instrument: no person, time or place."""
-        word, way = self._words[index], self._words[self._words[index].head]
+        word, way = self._words[index], self._sentence.head(index)
         placed = way.lemma == "by" and bool(self._sentence.children(index, "det"))
         company = WORDS["company"] | CATEGORIES["relative"] | CATEGORIES["sibling"]
         person = word.label == "PERSON" or word.lemma in company or is_given_name(word.text)
@@ -294,7 +296,7 @@ class Match(PersonMatch):
     def is_past(self, verb: int) -> bool:
         """Return True for the past of an event verb ("launched", "has hired"), not of a state."""
         word = self._words[verb]
-        helpers = [self._words[i] for i in self._sentence.children(verb, "aux", "auxpass")]
+        helpers = self._sentence.dependents(verb, "aux", "auxpass")
         if self._sentence.is_denied(verb) or word.lemma in WORDS["states"]:
             return False
         if word.tag == "VBD":
@@ -319,7 +321,7 @@ class Match(PersonMatch):
     def _begins(self) -> bool:
         """Return True for what is so since a day: "From May the club meets in the hall"."""
         first = self._words[0]
-        dates = any(self._words[i].label == "DATE" for i in self._sentence.children(0, "pobj"))
+        dates = any(word.label == "DATE" for word in self._sentence.dependents(0, "pobj"))
         if self._query.asked is Asked.WHEN:
             return False  # it says since when
         if first.lower == "since" and self._words[first.head].tag == "VBD":
@@ -344,7 +346,7 @@ class Match(PersonMatch):
         verbs = [i for i in self.verbs() if self._words[i].lemma not in gone]
         if any(
             self._words[i].tag == "VBD"
-            or (self._words[i].dep == "xcomp" and self._words[self._words[i].head].text == "used")
+            or (self._words[i].dep == "xcomp" and self._sentence.head(i).text == "used")
             for i in verbs
         ):
             return True
@@ -394,7 +396,7 @@ class Match(PersonMatch):
 
     def _is_about(self, number: int) -> bool:
         """Return True for the "180" of "about 180", with nothing else beside it."""
-        beside = [self._words[i].lower for i in self._sentence.children(number)]
+        beside = [word.lower for word in self._sentence.dependents(number)]
         return bool(beside) and WORDS["about"].issuperset(beside)
 
     def _part_of(self, noun: int) -> int | None:
@@ -426,7 +428,7 @@ class Match(PersonMatch):
 
     def has_amount(self) -> bool:
         """Return True if the sentence names an amount, not only one of a part: "120 of the sum"."""
-        asked = {i for i in self.matched() if self._words[self._words[i].head].lemma == "of"}
+        asked = {i for i in self.matched() if self._sentence.head(i).lemma == "of"}
         parts = {self._part_of(i) for i in asked}
         return any(
             w.is_amount or w.tag == "CD"
@@ -520,7 +522,7 @@ class Match(PersonMatch):
         own = self._own
         apart = ("compound", "amod", "nmod", "nummod", "appos", "acl")
         return any(
-            not any(self._words[i].lower == "no" for i in self._sentence.children(thing, "det"))
+            not any(child.lower == "no" for child in self._sentence.dependents(thing, "det"))
             and (
                 not kind
                 or bool(
@@ -530,7 +532,9 @@ class Match(PersonMatch):
             )
             for verb, word in enumerate(self._words)
             if word.lemma in WORDS["having"] and self.agents(verb) & own and self.is_told(verb)
-            if self._query.past or self.tense(verb) != "past" or word.lemma not in WORDS["states"]
+            if self._query.past
+            or tense_of(self._sentence, verb) != "past"
+            or word.lemma not in WORDS["states"]
             for thing in others & set(self._sentence.children(verb, "dobj"))
             if not self._words[thing].is_time
         )

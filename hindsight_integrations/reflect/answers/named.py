@@ -8,33 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 
-from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.nlp.name_matching import gender_of, is_given_name
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.name_matching import (
+    MENS_TITLES,
+    WOMENS_TITLES,
+    gender_of,
+    is_given_name,
+)
 from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.nlp.word_classes import OCCUPATIONS, PERSONS, TITLES
 from hindsight_integrations.normalization import entity_norm
 
-TITLES = word_sets("names")["honorifics"] | word_sets("names")["ranks"]
 _OF_ANYBODY = frozenset(map(entity_norm, word_sets("names")["degrees"]))
 """Titles that somebody has beside another one: "Dr Hall" may be "Mrs Hall"."""
-_MENS, _WOMENS = (
-    frozenset(map(entity_norm, word_sets("names")[titles]))
-    for titles in ("mens_titles", "womens_titles")
-)
-_PERSON_NOUNS = frozenset(table("changes")["people"]["persons"].split()).union(
-    table("changes")["roles"]["words"].split(), TITLES - {"general", "major", "coach"}
-)
+_PERSON_NOUNS = PERSONS | OCCUPATIONS | (TITLES - {"general", "major", "coach"})
 _OF_MEN, _OF_WOMEN = word_sets("questions")["of_men"], word_sets("questions")["of_women"]
 _NO_PARTS = ("PRP", "PRP$", "DT", "IN", "CC", "TO", "MD", "WP", "WRB")
 
 
-def folded(word: str) -> str:
-    """Return a word as names are compared: in lower case, without accents or a final "'s"."""
-    return entity_norm(word)
-
-
 def words_of(name: str) -> frozenset[str]:
     """Return the words of a name, without titles."""
-    return frozenset(folded(name).split()) - TITLES
+    return frozenset(entity_norm(name).split()) - TITLES
 
 
 def whole_name(words: Sequence[Word], index: int) -> frozenset[str]:
@@ -44,7 +38,7 @@ def whole_name(words: Sequence[Word], index: int) -> frozenset[str]:
         first -= 1
     while last + 1 < len(words) and _is_part(words[last + 1]):
         last += 1
-    return frozenset(folded(word.text) for word in words[first : last + 1]) - TITLES
+    return frozenset(entity_norm(word.text) for word in words[first : last + 1]) - TITLES
 
 
 def titles_of(words: Sequence[Word], index: int) -> frozenset[str]:
@@ -55,8 +49,8 @@ def titles_of(words: Sequence[Word], index: int) -> frozenset[str]:
     first = index
     while first > 0 and _is_part(words[first - 1]):
         first -= 1
-    found = {folded(word.text) for word in words[first:index]} & TITLES
-    before = [folded(word.text) for word in words[max(0, first - 2) : first]]
+    found = {entity_norm(word.text) for word in words[first:index]} & TITLES
+    before = [entity_norm(word.text) for word in words[max(0, first - 2) : first]]
     if found and before[1:] in (["and"], ["or"]) and before[0] in TITLES:
         found.add(before[0])
     return frozenset(found)
@@ -78,8 +72,8 @@ def gender_in(words: Iterable[str]) -> str:
     """Return "man" or "woman" if folded titles and given names show a gender; else ""."""
     found = set()
     for word in words:
-        titled = "man" if word in _MENS | _OF_MEN else ""
-        titled = titled or ("woman" if word in _WOMENS | _OF_WOMEN else "")
+        titled = "man" if word in MENS_TITLES | _OF_MEN else ""
+        titled = titled or ("woman" if word in WOMENS_TITLES | _OF_WOMEN else "")
         found.add(titled or gender_of(word))
     found.discard("")
     return found.pop() if len(found) == 1 else ""

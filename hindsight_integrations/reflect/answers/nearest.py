@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hindsight_integrations.models import ModelUsage
 from hindsight_integrations.recall.request import RecallRequest
@@ -47,13 +48,18 @@ def nearest(
         if best >= LEAST_RELEVANCE and relevance[item.id] >= LEAST_SHARE * best
     ]
     lines = [NOTHING_CERTAIN, *(item.text for item in near)]
-    return Reflection(
-        bank.bank.id,
-        request.query,
-        "\n".join(lines) if near else NOTHING_KNOWN,
-        (),
-        context,
-        ModelUsage(),
-        extractive=True,
-        nearest=tuple(item.id for item in near),
-    )
+    text = "\n".join(lines) if near else NOTHING_KNOWN
+    shown = tuple(item.id for item in near)
+    return replace(quoting(bank, request, context, text, ()), nearest=shown)
+
+
+def quoting(
+    bank: StoredBank,
+    request: RecallRequest,
+    context: Context,
+    text: str,
+    sources: tuple[str, ...],
+) -> Reflection:
+    """Return an answer that quotes memories, made without a language model."""
+    usage = ModelUsage()
+    return Reflection(bank.bank.id, request.query, text, sources, context, usage, extractive=True)

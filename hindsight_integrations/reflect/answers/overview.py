@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hindsight_integrations.models import Memory, MentalModel
-from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
 from hindsight_integrations.nlp.sentences import parse
 from hindsight_integrations.reflect.search import SearchResult
 
@@ -70,8 +70,8 @@ def read_topic(text: str, asker: str = "") -> Topic | None:
     if any(word.tag in _OF_CLAUSES for word in words):
         return None
     nouns = [word for word in words if word.is_noun]
-    names = frozenset(term for word in nouns if word.is_proper for term in lexemes(word.text))
-    other = frozenset(term for word in nouns if not word.is_proper for term in lexemes(word.text))
+    names = lexemes_of(word.text for word in nouns if word.is_proper)
+    other = lexemes_of(word.text for word in nouns if not word.is_proper)
     if request and not nouns and any(word.lower in ("me", "myself") for word in words):
         names = frozenset(lexemes(asker))
     return Topic(names, other - names) if names or other else None

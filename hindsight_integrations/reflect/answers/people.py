@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.reflect.answers.factual import tense_of
 from hindsight_integrations.reflect.answers.named import is_person, is_person_noun, titles_of
 from hindsight_integrations.reflect.answers.questions import SELF, WORDS, Asked, Term
-from hindsight_integrations.reflect.answers.roles import are_interchangeable
+from hindsight_integrations.reflect.answers.roles import RoleMatch, are_interchangeable
 from hindsight_integrations.reflect.answers.stated import THIRD, same_thing
 from hindsight_integrations.reflect.answers.values import describes, is_described
-from hindsight_integrations.reflect.answers.verdicts import VerdictMatch
 
 
-class PersonMatch(VerdictMatch):
+class PersonMatch(RoleMatch):
     """Compares one sentence with one question for a person, an owner or a name."""
 
     def _others(self) -> list[int]:
@@ -154,7 +154,7 @@ class PersonMatch(VerdictMatch):
 
     def _is_that(self, kind: int, noun: int) -> bool:
         """Return True if a noun is equated with another one: "my pup is a beagle"."""
-        verb = self._words[self._words[kind].head]
+        verb = self._sentence.head(kind)
         said = self._words[kind].dep == "attr" and verb.lemma == "be"
         return kind == noun or (said and noun in self.agents(verb.index))
 
@@ -185,7 +185,11 @@ class PersonMatch(VerdictMatch):
         if query.light_verb != "be" or query.subject is not None or not query.terms:
             return False
         for verb, word in enumerate(self._words):
-            if word.lemma != "be" or not self.is_told(verb) or self.tense(verb) != query.tense:
+            if (
+                word.lemma != "be"
+                or not self.is_told(verb)
+                or tense_of(self._sentence, verb) != query.tense
+            ):
                 continue
             denied = self._sentence.is_denied(verb)
             parts = self._sentence.children(verb, "acomp", "prep")

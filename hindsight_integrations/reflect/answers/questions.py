@@ -8,23 +8,23 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise, takewhile
 
-from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.sentences import Sentence, parse
 from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.nlp.word_classes import TITLES
+from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.answers.indirect import direct
 from hindsight_integrations.reflect.answers.named import (
-    TITLES,
-    folded,
     is_person_noun,
     titles_of,
     whole_name,
 )
 
 WORDS = word_sets("questions")
-CATEGORIES = {name: set(words.split()) for name, words in table("questions")["categories"].items()}
-KINDS = {kind: set(names.split()) for kind, names in table("kinds")["names"].items()}
-KINDS["language"] = KINDS["code"].union(table("kinds")["nouns"]["language"].split())
+CATEGORIES = word_sets("questions", "categories")
+KINDS = dict(word_sets("kinds", "names"))
+KINDS["language"] = KINDS["code"] | word_sets("kinds", "nouns")["language"]
 """Well-known names of things, by what they are: "postgres" is a database."""
 SELF = frozenset("i me my mine we us our ours myself ourselves".split())
 """First-person pronouns, singular and plural."""
@@ -53,7 +53,7 @@ _BEFORE = re.compile(
 def _synonyms() -> dict[str, set[str]]:
     groups: dict[str, set[str]] = {}
     for line in table("questions")["same"].strip().splitlines():
-        stems = {stem for word in line.split() for stem in lexemes(word)}
+        stems = lexemes_of(line.split())
         for stem in stems:
             groups.setdefault(stem, set()).update(stems)
     return groups
@@ -592,8 +592,10 @@ class _Reader:
 
     def _name(self, index: int) -> frozenset[str]:
         """Return the words of the name that a word is part of, without the question's verbs."""
-        others = {folded(self._words[i].text) for i in (self._opening, self._verb) if i is not None}
-        own = folded(self._words[index].text)
+        others = {
+            entity_norm(self._words[i].text) for i in (self._opening, self._verb) if i is not None
+        }
+        own = entity_norm(self._words[index].text)
         return (whole_name(self._words, index) - others) | {own}
 
     def _is_content(self, index: int, asked: Asked) -> bool:
@@ -604,7 +606,7 @@ class _Reader:
         if not lexemes(word.text) or word.tag in (".", ",", "POS", "IN", "DT"):
             return False
         titled = any(following.is_proper for following in self._words[index + 1 : index + 2])
-        if folded(text) in TITLES and word.is_proper and titled:
+        if entity_norm(text) in TITLES and word.is_proper and titled:
             return False  # "Aunt Salma"
         if asked is Asked.NAME and text in ("name", "call"):
             return False

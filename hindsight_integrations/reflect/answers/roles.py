@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import table
+from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
+from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.answers.factual import (
     has_arrived,
@@ -37,9 +37,8 @@ from hindsight_integrations.reflect.answers.stated import (
 )
 from hindsight_integrations.reflect.answers.terms import TermMatch, is_part_of
 
-_USES = frozenset(stem for verb in ("use", "have", "own", "work") for stem in lexemes(verb))
+_USES = lexemes_of(("use", "have", "own", "work"))
 _WORK = frozenset(lexemes("work"))
-_LIKING = frozenset(stem for verb in WORDS["liking"] for stem in lexemes(verb))
 _CONVERSE = {
     verb: frozenset(
         stem
@@ -57,12 +56,12 @@ _CONVERSE = {
 }
 """Verbs by which a thing goes to somebody, with the stems of what that person then does."""
 _RELATIONS = frozenset(
-    stem for verb in table("kinds")["relations"]["uses"].split() for stem in (*lexemes(verb), verb)
+    stem for verb in word_sets("kinds", "relations")["uses"] for stem in (*lexemes(verb), verb)
 )
 _LYING = ("in", "at", "to", "from", "for", "of")
 """Prepositions of the place where somebody lives or works, or did."""
 _CONTRASTS = frozenset({"while", "whereas", "though", "although", "because", "since"})
-_EVENTS = frozenset(stem for word in WORDS["events"] for stem in lexemes(word))
+_EVENTS = lexemes_of(WORDS["events"])
 _OF_ANY = frozenset({Asked.WHETHER, Asked.SAID, Asked.EVENTS})
 """Questions to which what is not so may be quoted, without a yes."""
 _DONE_BY_ONE = frozenset({Asked.WHO, Asked.WHAT, Asked.WHERE, Asked.WHETHER})
@@ -72,6 +71,7 @@ _ALL = frozenset({"all", "both"})
 _SAME_WAYS = tuple(
     frozenset(line.split()) for line in table("questions")["ways"]["same"].split("\n")
 )
+LIKING = lexemes_of(WORDS["liking"])
 LIVING = frozenset({"live", "reside", "dwell", "base"})
 
 
@@ -168,7 +168,7 @@ class RoleMatch(TermMatch):
         """Return True for a verb of dislike, if the question is about not liking something."""
         word = self._words[verb]
         either = self._query.asked is Asked.WHETHER or self._query.is_negated
-        if not either or not self._query.verb & _LIKING:
+        if not either or not self._query.verb & LIKING:
             return False
         denied = word.lemma in WORDS["bearing"] and self._sentence.is_denied(verb)
         return word.is_verb and (denied or word.lemma in WORDS["disliking"])
@@ -290,7 +290,7 @@ class RoleMatch(TermMatch):
 
     def _is_not_done(self, verb: int) -> bool:
         """Return True if a verb is denied or has ended: "no longer plays", "stopped playing"."""
-        word, above = self._words[verb], self._words[self._words[verb].head]
+        word, above = self._words[verb], self._sentence.head(verb)
         heads = (verb, word.head) if word.dep == "acomp" else (verb,)
         denied = any(map(self._sentence.is_denied, heads))
         if self._query.is_negated and self.is_disliking(verb):
@@ -313,7 +313,7 @@ class RoleMatch(TermMatch):
         """Return False if a thing's preposition contradicts the question's: "to", "from"."""
         while self._words[place].dep == "compound":
             place = self._words[place].head
-        above = self._words[self._words[place].head]
+        above = self._sentence.head(place)
         told = above.lemma if self._words[place].dep == "pobj" else ""
         if told == term.preposition:
             return True
@@ -365,7 +365,7 @@ class RoleMatch(TermMatch):
     def _is_our_kind(self, noun: int, kind: frozenset[str]) -> bool:
         """Return True if a noun phrase is of the asker and of the kind asked for."""
         phrase = self._sentence.phrase(self._sentence.subtree(noun)).casefold()
-        owners = (self._words[i] for i in self._sentence.children(noun, "poss"))
+        owners = self._sentence.dependents(noun, "poss")
         named = bool(kind & set(lexemes(self._words[noun].lemma)))
         return named and phrase.endswith(self._query.focus) and any(map(self._is_asker, owners))
 
@@ -379,9 +379,9 @@ class RoleMatch(TermMatch):
             and bool(self.agents(i) & self._own)
             and not self._sentence.is_denied(i)
             and any(
-                self._words[time].is_time
+                child.is_time
                 for on in self._sentence.children(i, "prep")
-                for time in self._sentence.children(on, "pobj")
+                for child in self._sentence.dependents(on, "pobj")
             )
             for i, word in enumerate(self._words)
         )
@@ -505,7 +505,7 @@ class RoleMatch(TermMatch):
             return set()
         found: set[int] = set()
         for index in self._asserted({"take"}):
-            if any(self._words[i].text == "over" for i in self._sentence.children(index, "prt")):
+            if any(word.text == "over" for word in self._sentence.dependents(index, "prt")):
                 found |= self._agents_on_all(index)
         return found
 
@@ -522,9 +522,7 @@ class RoleMatch(TermMatch):
         return (
             self._query.measure == "old"
             and self._words[verb].lemma == "turn"
-            and any(
-                self._words[i].tag == "CD" for i in self._sentence.children(verb, "dobj", "attr")
-            )
+            and any(word.tag == "CD" for word in self._sentence.dependents(verb, "dobj", "attr"))
         )
 
     def _verb_fits(self, verb: int) -> bool:
@@ -570,7 +568,7 @@ class RoleMatch(TermMatch):
         word = self._words[verb]
         if word.tag != "VBG":
             return word.tag in ("VBZ", "VBP")
-        helpers = [self._words[i] for i in self._sentence.children(verb, "aux")]
+        helpers = self._sentence.dependents(verb, "aux")
         above = [self._words[word.head]] if word.dep in ("xcomp", "ccomp") and not helpers else []
         return any(each.tag in ("VBZ", "VBP") for each in (*helpers, *above))
 
@@ -648,7 +646,7 @@ class RoleMatch(TermMatch):
     def _employer(self, verb: int) -> set[int]:
         """Return the employer: "the city council", not "two years" or "fun"."""
         if self._words[verb].lemma == "join":  # "joined Northwind as a designer"
-            post = any(self._words[i].lemma == "as" for i in self._sentence.children(verb, "prep"))
+            post = any(word.lemma == "as" for word in self._sentence.dependents(verb, "prep"))
             joined = self._sentence.children(verb, "dobj")
             return {
                 i

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.sentences import Sentence, parse, sentences
+from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.answers.named import (
-    folded,
     gender_in,
     is_person,
     is_person_noun,
@@ -151,9 +151,9 @@ def _other(genders: Set[str]) -> str:
 def people_beside(sentence: Sentence, names: Container[str]) -> set[str]:
     """Return the genders of other people in a sentence than the named; "" if not known."""
     return {
-        gender_in([folded(word.text), word.lemma])
+        gender_in([entity_norm(word.text), word.lemma])
         for i, word in enumerate(sentence.words)
-        if folded(word.text) not in names and not word.is_time  # "April"
+        if entity_norm(word.text) not in names and not word.is_time  # "April"
         if is_person(word) or is_another(sentence, i, names)
     }
 
@@ -180,7 +180,7 @@ def _is_of(sentence: Sentence, noun: int, names: Container[str]) -> bool:
         beside += sentence.children(word.head, "nsubj")
     if head.lemma == "as":
         beside += sentence.children(head.head, "nsubj")
-    return any(folded(sentence.words[i].text) in names for i in beside)
+    return any(entity_norm(sentence.words[i].text) in names for i in beside)
 
 
 def _subject_words(sentence: Sentence) -> frozenset[str]:
@@ -193,7 +193,7 @@ def _subject_words(sentence: Sentence) -> frozenset[str]:
     if len(subjects) != 1:
         return frozenset()
     words = (sentence.words[i].text for i in same_thing(sentence, subjects[0]))
-    return frozenset(folded(word) for word in words if lexemes(word))  # "we" is nobody's name
+    return frozenset(entity_norm(word) for word in words if lexemes(word))  # "we" is nobody's name
 
 
 def same_thing(sentence: Sentence, noun: int) -> set[int]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.nlp.word_classes import TITLES
+from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.answers.named import (
-    TITLES,
     aliases,
-    folded,
     is_anothers,
     is_person,
     is_person_noun,
@@ -41,8 +41,8 @@ _ASSISTANTS = frozenset({"assistant", "ai", "system"})
 def is_part_of(term: Term, name: str | None) -> bool:
     """Return True if a term is part of a name that may be the one asked about."""
     words = words_of(name or "")
-    named = folded(term.text) in words and may_be(term.name or words, words)
-    return named and may_share(term.titles, set(folded(name or "").split()))
+    named = entity_norm(term.text) in words and may_be(term.name or words, words)
+    return named and may_share(term.titles, set(entity_norm(name or "").split()))
 
 
 class TermMatch:
@@ -68,7 +68,7 @@ class TermMatch:
         found = {i for i, word in enumerate(self._words) if self._is_named(term, word)}
         if term.is_name:
             entities = self._statement.memory.entities
-            alike = [e for e in entities if may_share(term.titles, set(folded(e).split()))]
+            alike = [e for e in entities if may_share(term.titles, set(entity_norm(e).split()))]
             found |= aliases(term.name, self._words, alike)
             found |= {i for i, word in enumerate(self._words) if self._is_spoken_by(word, term)}
         if term.is_name or term.is_person:
@@ -90,13 +90,13 @@ class TermMatch:
             told = whole_name(self._words, word.index)
             entities = self._statement.memory.entities
             return (
-                folded(word.text) == folded(term.text)
+                entity_norm(word.text) == entity_norm(term.text)
                 and may_share(term.titles, told | titles_of(self._words, word.index))
-                and may_be(term.name, told | {folded(word.text)})
+                and may_be(term.name, told | {entity_norm(word.text)})
                 and not is_anothers(term.name, told, entities)
             )
         if is_person(word) and word.is_proper:  # "where does simon live"
-            return folded(word.text) == folded(term.text)
+            return entity_norm(word.text) == entity_norm(term.text)
         own = set(lexemes(word.text))
         return bool(term.stems & own or term.stems & set(lexemes(word.lemma)))
 
@@ -112,7 +112,7 @@ class TermMatch:
     def _is_the_one_before(self, term: Term, found: set[int], pronoun: int) -> bool:
         """Return True if "he" or "she" can only refer to the person of this name or noun."""
         before, told = self._statement.before, self._words[pronoun].lower
-        if not may_mean(told, term.name | term.titles | {folded(term.text)}):
+        if not may_mean(told, term.name | term.titles | {entity_norm(term.text)}):
             return False
         if term.is_person and told not in _ONE_PERSON:
             return False
@@ -120,14 +120,14 @@ class TermMatch:
             may_be(term.name, before - TITLES) and may_share(term.titles, before)
         ):
             return False
-        if not found and folded(term.text) not in self._statement.before:
+        if not found and entity_norm(term.text) not in self._statement.before:
             return False
         others = (
             i
             for i, word in enumerate(self._words)
             if is_person(word) and i not in found and (found or i < pronoun)
         )
-        names = {folded(self._words[i].text) for i in found}
+        names = {entity_norm(self._words[i].text) for i in found}
         if any(
             is_another(self._sentence, i, names)
             and may_mean(told, [self._words[i].lower, self._words[i].lemma])
@@ -196,7 +196,7 @@ class TermMatch:
             return any(self._is_owner(term.owner, i) for i in owners)
         if self._is_had(term.owner, noun) or self._is_speaker(term.owner):
             return True
-        articles = (self._words[i].lower for i in self._sentence.children(noun, "det"))
+        articles = (word.lower for word in self._sentence.dependents(noun, "det"))
         return term.owner.is_self and self._is_own() and "the" in articles
 
     def _is_owner(self, owner: Term, index: int) -> bool:
@@ -210,7 +210,7 @@ class TermMatch:
             w
             for i, w in enumerate(self._words)
             if w.is_proper and i < index and i not in self._positions(owner)
-            if w.head not in self._positions(owner) or folded(w.text) not in TITLES
+            if w.head not in self._positions(owner) or entity_norm(w.text) not in TITLES
         ]
         return not people and any(i < index for i in self._positions(owner))
 
@@ -275,9 +275,9 @@ class TermMatch:
 
     def _singled_out(self, verb: int, agents: set[int]) -> set[int]:
         """Return the "Hugo" of "it was Hugo who forgot", if a parser takes "who" for the agent."""
-        word, be = self._words[verb], self._words[self._words[verb].head]
+        word, be = self._words[verb], self._sentence.head(verb)
         by = any(self._words[i].tag == "WP" for i in agents)
-        it = {self._words[i].lower for i in self._sentence.children(be.index, "nsubj")} == {"it"}
+        it = {child.lower for child in self._sentence.dependents(be.index, "nsubj")} == {"it"}
         if not by or not it or word.dep != "ccomp" or be.lemma != "be":
             return set()
         persons = self._sentence.children(be.index, "attr")
@@ -285,4 +285,4 @@ class TermMatch:
 
     def _is_arranged(self, verb: int) -> bool:
         """Return True for a verb under an arrangement: "run" of "set the backups to run"."""
-        return self._words[self._words[verb].head].lemma in WORDS["arranging"] - {"use"}
+        return self._sentence.head(verb).lemma in WORDS["arranging"] - {"use"}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.sentences import Sentence
 from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.nlp.word_classes import OCCUPATIONS
 from hindsight_integrations.reflect.answers.named import is_person
 
 _WORDS = word_sets("questions")
-_OCCUPATIONS = frozenset(table("changes")["roles"]["words"].split())
 _CRAFTS = ("ologist", "smith", "maker", "monger", "wright", "keeper")
 """Endings of words for what somebody does for a living: "beekeeper"."""
 _TIMES = ("DATE", "TIME")
@@ -98,8 +98,8 @@ def describes(sentence: Sentence, verb: int) -> bool:
     if word.lemma == "work":
         return any(sentence.words[i].lemma in ("for", "at", "with") for i in ways)
     return word.lemma in _WORDS["posts"] and any(
-        sentence.words[i].is_noun and not sentence.words[i].is_time
-        for i in sentence.children(verb, "dobj", "prt", "prep")
+        child.is_noun and not child.is_time
+        for child in sentence.dependents(verb, "dobj", "prt", "prep")
     )
 
 
@@ -114,23 +114,20 @@ def is_occupied(sentence: Sentence, verb: int) -> bool:
 
 def has_occupation_beside(sentence: Sentence, name: int) -> bool:
     """Return True for "Stan (electrician)" and "Ana, the vet": an occupation in apposition."""
-    word = sentence.words[name]
-    beside = [*sentence.children(name, "appos"), *((word.head,) if word.dep == "appos" else ())]
-    return word.is_proper and any(
-        is_occupation(sentence.words[i].lemma) and _is_beside(sentence, name, i) for i in beside
-    )
+    beside = _apposed(sentence, name)
+    proper = sentence.words[name].is_proper
+    return proper and any(is_occupation(sentence.words[i].lemma) for i in beside)
 
 
 def is_occupation(noun: str) -> bool:
     """Return True for the base form of a word for what somebody does for a living."""
-    return noun in _OCCUPATIONS or noun.endswith(_CRAFTS)
+    return noun in OCCUPATIONS or noun.endswith(_CRAFTS)
 
 
 def is_described(sentence: Sentence, name: int) -> bool:
     """Return True if a noun in apposition describes a name: "Ana, the nurse", "Ana from Shell"."""
-    word, head = sentence.words[name], sentence.words[sentence.words[name].head]
-    beside = [*sentence.children(name, "appos"), *((word.head,) if word.dep == "appos" else ())]
-    if any(_is_role(sentence, i) and _is_beside(sentence, name, i) for i in beside):
+    word, head = sentence.words[name], sentence.head(name)
+    if any(_is_role(sentence, i) for i in _apposed(sentence, name)):
         return True
     within = sentence.children(name, "compound", "nmod")  # "my sister Ana"
     if any(sentence.words[i].tag == "NN" and _is_role(sentence, i) for i in within):
@@ -140,31 +137,37 @@ def is_described(sentence: Sentence, name: int) -> bool:
         return any(_is_role(sentence, i) and not is_person(sentence.words[i]) for i in subjects)
     return any(
         sentence.words[of].lemma in ("from", "of", "at")
-        and any(sentence.words[i].is_proper for i in sentence.children(of, "pobj"))
+        and any(child.is_proper for child in sentence.dependents(of, "pobj"))
         for of in sentence.children(name, "prep")
     )
 
 
-def _is_beside(sentence: Sentence, name: int, noun: int) -> bool:
-    """Return True for a noun in apposition to a name, with no verb between."""
-    between = sentence.words[min(name, noun) : max(name, noun)]
-    return not is_person(sentence.words[noun]) and not any(word.is_verb for word in between)
+def _apposed(sentence: Sentence, name: int) -> list[int]:
+    """Return the nouns in apposition to a name, with no verb between, that are no persons."""
+    word = sentence.words[name]
+    beside = [*sentence.children(name, "appos"), *((word.head,) if word.dep == "appos" else ())]
+    return [
+        i
+        for i in beside
+        if not is_person(sentence.words[i])
+        and not any(word.is_verb for word in sentence.words[min(name, i) : max(name, i)])
+    ]
 
 
 def _is_role(sentence: Sentence, noun: int) -> bool:
     word = sentence.words[noun]
-    denied = any(sentence.words[i].lemma == "no" for i in sentence.children(noun, "det"))
+    denied = any(child.lemma == "no" for child in sentence.dependents(noun, "det"))
     return word.is_noun and not (word.is_time or word.is_amount) and not denied
 
 
 def _is_counted(sentence: Sentence, noun: int) -> bool:
     """Return True for a quantity: "two days", "a day", "half an hour"; not "the day"."""
-    below = (sentence.words[i] for i in sentence.children(noun))
+    below = sentence.dependents(noun)
     return any(word.tag == "CD" or word.lower in _VAGUE for word in below)
 
 
 def _is_ago(sentence: Sentence, noun: int) -> bool:
-    return sentence.words[sentence.words[noun].head].lower in ("ago", "later", "before", "after")
+    return sentence.head(noun).lower in ("ago", "later", "before", "after")
 
 
 def _is_clock(word: Word) -> bool:

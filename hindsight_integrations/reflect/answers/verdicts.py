@@ -9,38 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from hindsight_integrations.nlp import syntax
-from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.sentences import Sentence
 from hindsight_integrations.nlp.syntax import Word
-from hindsight_integrations.reflect.answers.caused import CauseMatch
-from hindsight_integrations.reflect.answers.factual import has_left
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.reflect.answers.factual import has_left, tense_of
 from hindsight_integrations.reflect.answers.named import (
-    folded,
     is_person,
     is_person_noun,
     titles_of,
 )
 from hindsight_integrations.reflect.answers.questions import WORDS, Term
-from hindsight_integrations.reflect.answers.roles import LIVING
+from hindsight_integrations.reflect.answers.roles import LIKING, LIVING, RoleMatch
 from hindsight_integrations.reflect.attribution import reported
 from hindsight_integrations.reflect.ending_hints import kind_nouns, may_have_ended
 
-_LIKING, _DISLIKING = (
-    frozenset(stem for verb in WORDS[name] for stem in lexemes(verb))
-    for name in ("liking", "disliking")
-)
+_FEELING = LIKING | lexemes_of(WORDS["disliking"])
 _HINTS = word_sets("endings_hinted")
-_DEBTS = frozenset(stem for word in _HINTS["debts"] for stem in lexemes(word))
+_DEBTS = lexemes_of(_HINTS["debts"])
 _PLACING = frozenset({"in", "on", "at", "out"})
 _EVER_SINCE = frozenset({"since", "always", "for"})
-_TENSES = {
-    "will": "future", "wo": "future", "'ll": "future", "’ll": "future", "shall": "future",
-    "can": "present", "ca": "present", "could": "past",
-}  # fmt: skip
 
 
-class VerdictMatch(CauseMatch):
+class VerdictMatch(RoleMatch):
     """Compares one sentence with one yes-or-no question."""
 
     def verdict(self) -> bool | None:
@@ -81,8 +73,8 @@ class VerdictMatch(CauseMatch):
         return any(
             self._words[i].dep == "pobj"
             and term.preposition != "from"
-            and self._words[self._words[i].head].lemma == "from"
-            and self._is_leaving(self._words[self._words[i].head].head)
+            and self._sentence.head(i).lemma == "from"
+            and self._is_leaving(self._sentence.head(i).head)
             for term in self._query.terms
             for i in self._at.get(term.text, ())
         )
@@ -98,8 +90,7 @@ class VerdictMatch(CauseMatch):
         return any(
             self._sentence.is_denied(verb)
             and any(
-                self._words[i].lower in ("yet", "still")
-                for i in self._sentence.children(verb, "advmod")
+                word.lower in ("yet", "still") for word in self._sentence.dependents(verb, "advmod")
             )
             for verb in self.verbs()
         )
@@ -134,19 +125,16 @@ class VerdictMatch(CauseMatch):
         asked.update(
             i for i in near if self._query.verb & set(lexemes(self._words[i].text))
         )  # "broke off the engagement", asked who Ana is engaged to
-        named = {
-            stem
-            for word in told.words
-            if self._is_thing(word) and not _is_part(word, told)
-            for stem in lexemes(word.text)
-        }
+        named = lexemes_of(
+            word.text for word in told.words if self._is_thing(word) and not _is_part(word, told)
+        )
         things = {i for i in near - people if self._is_thing(self._words[i])}
         if near & asked or any(named & set(lexemes(self._words[i].text)) for i in things):
             return True
-        names = {folded(word.text) for word in told.words if is_person(word)}
+        names = {entity_norm(word.text) for word in told.words if is_person(word)}
         own = {i for term in self._query.terms for i in self._positions(term)}
         own -= {i for i in own if self._is_only_part(self._words[i], told)}
-        own |= {i for i in people if folded(self._words[i].text) in names}
+        own |= {i for i in people if entity_norm(self._words[i].text) in names}
         kinds = kind_nouns(self._query.action)
         if not people - own and any(self._words[i].lemma in kinds for i in things):
             return True  # "the car was written off"
@@ -179,13 +167,7 @@ class VerdictMatch(CauseMatch):
         subject = self._query.subject
         own = self._positions(subject) if subject is not None else set()
         of_subject = subject.stems if subject is not None else frozenset[str]()
-        places = {
-            stem
-            for word in told.words
-            if word.is_proper
-            for stem in lexemes(word.text)
-            if stem not in of_subject
-        }
+        places = lexemes_of(word.text for word in told.words if word.is_proper) - of_subject
         return any(
             bool(self.agents(verb) & own)
             and word.tag in ("VBD", "VBN")
@@ -235,33 +217,27 @@ class VerdictMatch(CauseMatch):
 
     def _is_of_its_own(self, cue: int, told: Sentence) -> bool:
         """Return True for "the map shows an island" if somebody stole the map."""
-        things = {stem for i in self.patients(cue) for stem in lexemes(self._words[i].text)}
+        things = lexemes_of(self._words[i].text for i in self.patients(cue))
         return any(
             told.words[root].lemma not in _HINTS["light"]
             and told.words[root].lemma not in WORDS["lying"]
-            and things.intersection(
-                stem
-                for i in told.children(root, "nsubj")
-                if not is_person(told.words[i])
-                for stem in lexemes(told.words[i].text)
-            )
+            and things
+            & lexemes_of(w.text for w in told.dependents(root, "nsubj") if not is_person(w))
             for root in told.roots()
         )
 
     def _parts_from(self, told: Sentence) -> bool:
         """Return True for "switched from X to Y", where the other sentence tells of X."""
-        named = {
-            stem
+        named = lexemes_of(
+            word.text
             for word in told.words
             if (word.is_noun or word.tag == "CD") and not is_person(word)
-            for stem in lexemes(word.text)
-        }
+        )
         return any(
             word.lemma == "from"
             and self._shifts(way)
             and any(
-                named & set(lexemes(self._words[i].text))
-                for i in self._sentence.children(way, "pobj")
+                named & set(lexemes(child.text)) for child in self._sentence.dependents(way, "pobj")
             )
             for way, word in enumerate(self._words)
         )
@@ -274,7 +250,7 @@ class VerdictMatch(CauseMatch):
         to = any(word.lower in ("to", "into") for word in self._words[way + 1 : way + 6])
         past = self._words[verb].tag in ("VBD", "VBN")
         changes = self._words[verb].lemma in WORDS["changing"]
-        numbers = any(self._words[i].tag == "CD" for i in self._sentence.children(way, "pobj"))
+        numbers = any(word.tag == "CD" for word in self._sentence.dependents(way, "pobj"))
         return changes or (to and past and numbers)
 
     def _denies_value(self, told: Sentence) -> bool:
@@ -285,7 +261,7 @@ class VerdictMatch(CauseMatch):
         known = self._known(told)
         if any(is_person(word) and known.isdisjoint(lexemes(word.text)) for word in self._words):
             return False
-        values = {stem for word in told.words if _is_value(word) for stem in lexemes(word.text)}
+        values = lexemes_of(word.text for word in told.words if _is_value(word))
         values -= self._query.all_stems
         return any(
             (word.lower == "not" and not self._words[word.head].is_verb)
@@ -330,7 +306,7 @@ class VerdictMatch(CauseMatch):
         named = any(
             self._positions(term)
             for term in self._query.terms
-            if not term.is_self and folded(term.text) not in bad
+            if not term.is_self and entity_norm(term.text) not in bad
         )
         failed = _HINTS["failing"]
         return named and any(word.lower in bad or word.lemma in failed for word in told.words)
@@ -340,7 +316,7 @@ class VerdictMatch(CauseMatch):
         if self._words[verb].lemma != "be" or not self.agents(verb) & own:
             return False
         stated = [self._words[i] for i in _states(self._sentence, verb)]
-        if self.tense(verb) not in ("present", "perfect") or not stated:
+        if tense_of(self._sentence, verb) not in ("present", "perfect") or not stated:
             return False
         known = self._known(told)
         where = [word for word in stated if _tells_where(word)] or stated
@@ -401,7 +377,7 @@ class VerdictMatch(CauseMatch):
 
     def _is_of_that_tense(self, verb: int) -> bool:
         """Return True if a verb's tense proves what is asked: "has paid" proves "did pay"."""
-        asked, told = self._query.tense, self.tense(verb)
+        asked, told = self._query.tense, tense_of(self._sentence, verb)
         if self._query.still:
             return True
         if asked in ("past", "perfect"):
@@ -410,32 +386,12 @@ class VerdictMatch(CauseMatch):
             return told in ("future", "present")
         return told == "present" or (told in ("past", "perfect") and self._lasts(verb, told))
 
-    def tense(self, verb: int) -> str:
-        """Return "past", "perfect", "present" or "future" for the clause of a verb; "" if unclear.
-
-        A verb without a tense of its own has that of the one that it depends on: "was able to".
-        """
-        for index in self._sentence.upward(verb):
-            word = self._words[index]
-            helpers = [self._words[i] for i in self._sentence.children(index, "aux", "auxpass")]
-            for helper in helpers:
-                if told := _TENSES.get(helper.lower, ""):
-                    return told
-                if helper.tag in ("VBD", "VBZ", "VBP"):
-                    past = "perfect" if helper.lemma == "have" else "present"
-                    return "past" if helper.tag == "VBD" else past
-            if word.tag in ("VBD", "VBZ", "VBP"):
-                return "past" if word.tag == "VBD" else "present"
-            if word.head == index and word.tag == "VBN":
-                return "past"
-        return ""
-
     def _lasts(self, verb: int, told: str) -> bool:
         """Return True for an event whose result lasts: "moved to"."""
         query, word = self._query, self._words[verb]
         if word.lemma in WORDS["lasting"] and word.lemma != query.action:
             return True
-        since = any(self._words[i].lower in _EVER_SINCE for i in self._sentence.children(verb))
+        since = any(child.lower in _EVER_SINCE for child in self._sentence.dependents(verb))
         return told == "perfect" and (query.passive or since)
 
     # What limits it
@@ -468,7 +424,7 @@ class VerdictMatch(CauseMatch):
         predicate = self._words[verb].dep == "acomp"
         heads = {verb, self._words[verb].head} if predicate else {verb}
         below = {i for head in heads for i in self._sentence.children(head)} - heads
-        tense = self.tense(verb)
+        tense = tense_of(self._sentence, verb)
         state = predicate or self._words[verb].tag in ("VBN", "JJ")
         return any(
             self._is_limiting(i, tense, denied=denied, state=state)
@@ -493,7 +449,7 @@ class VerdictMatch(CauseMatch):
             return False
         if word.dep == "advcl":
             return any(
-                self._words[i].lemma in WORDS["conditions"] for i in self._sentence.children(index)
+                child.lemma in WORDS["conditions"] for child in self._sentence.dependents(index)
             )
         things = self._sentence.children(index, "pobj")
         proper = bool(things) and all(self._words[i].is_proper for i in things)
@@ -516,11 +472,11 @@ class VerdictMatch(CauseMatch):
         if not self._words[noun].is_noun:
             return False
         apart = [i for i in self._sentence.children(noun) if self._tells_apart(i)]
-        likes = bool(
-            (_LIKING | _DISLIKING) & (self._query.verb | set(lexemes(self._words[verb].lemma)))
-        )
+        likes = bool(_FEELING & (self._query.verb | set(lexemes(self._words[verb].lemma))))
         some = term.article in ("a", "an", "any", "some") or (
-            self._words[noun].tag == "NNS" and not term.article and self.tense(verb) != "present"
+            self._words[noun].tag == "NNS"
+            and not term.article
+            and tense_of(self._sentence, verb) != "present"
         )
         return bool(apart) and (denied or likes or not some)
 
@@ -539,7 +495,7 @@ class VerdictMatch(CauseMatch):
 
     def _is_arranged_for(self, verb: int) -> bool:
         """Return True for an arranged future that may be over when asked: "is moving in May"."""
-        helpers = (self._words[i].tag for i in self._sentence.children(verb, "aux"))
+        helpers = (word.tag for word in self._sentence.dependents(verb, "aux"))
         times = (self._words[i].is_time for i in self._sentence.subtree(verb))
         plan = self._words[verb].tag == "VBG" and self._words[verb].lemma in WORDS["coming"]
         return plan and not {"VBZ", "VBP"}.isdisjoint(helpers) and any(times)
@@ -576,7 +532,7 @@ class VerdictMatch(CauseMatch):
 
     def _is_main(self, verb: int) -> bool:
         """Return True for the verb of a main clause, juxtaposed ones included."""
-        word, head = self._words[verb], self._words[self._words[verb].head]
+        word, head = self._words[verb], self._sentence.head(verb)
         beside = (
             word.dep == "ccomp" and verb < word.head and not self._sentence.children(verb, "mark")
         )
@@ -596,7 +552,7 @@ def _is_part(word: Word, sentence: Sentence) -> bool:
 
 def _states(sentence: Sentence, verb: int) -> list[int]:
     """Return the words of where or how something is: "in hospital", "home", "stable"."""
-    nouns = [sentence.words[i] for i in sentence.children(verb, "attr")]
+    nouns = sentence.dependents(verb, "attr")
     if sentence.is_denied(verb) or not all(map(_tells_where, nouns)):
         return []
     below = (*sentence.children(verb, "acomp"), *_places(sentence, verb))
@@ -615,7 +571,7 @@ def _tells_where(word: Word) -> bool:
 
 def _is_passing(sentence: Sentence, verb: int) -> bool:
     """Return True for "is in hospital", "is down": so for a while."""
-    adjectives = (sentence.words[i] for i in sentence.children(verb, "acomp"))
+    adjectives = sentence.dependents(verb, "acomp")
     participle = _tells_where(sentence.words[verb])  # "is closed"
     placed = bool(_places(sentence, verb)) or any(map(_tells_where, adjectives))
     return participle or (sentence.words[verb].lemma == "be" and placed)

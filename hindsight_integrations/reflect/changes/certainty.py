@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Word, parse
+from hindsight_integrations.nlp.word_classes import FINITE
 from hindsight_integrations.reflect.attribution import reported
 from hindsight_integrations.reflect.changes.phrases import PhraseReader
 
@@ -31,7 +32,6 @@ CLAUSE_LIMITS = frozenset({"only", "once", "while", "until"})
 """Words of doubt that limit only the clause they stand in: ", only the piano stayed"."""
 _DOUBTS = (_WORDS["stories"] - {"play", "season"}) | _WORDS["hedges"] | _WORDS["doubts"]
 _SAYING = _WORDS["reporting"] - _WORDS["asserting"] | _WORDS["saying"]
-_FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
 _JOINED_IN = word_sets("frames")["joined_in"]
 _COMPLEMENT = frozenset({"IN", "DT", "PRP$", "NN", "NNS", "NNP", "RB", "JJ"})
 
@@ -89,7 +89,7 @@ def _is_made(words: Sequence[Word], verb: Word) -> bool:
     if before.text in (",", ";") and verb.tag == "VB":
         return True  # ", ask who signs there"
     if before.text == "," and verb.tag == "VBZ":  # ", says the patients bite less"
-        return any(w.tag in _FINITE for w in words[verb.index + 1 :])
+        return any(w.tag in FINITE for w in words[verb.index + 1 :])
     if verb.lemma == "plan" and verb.tag == "VBN":  # "is (now) planned for 3 May"
         return any(w.lemma == "be" for w in words[max(0, verb.index - 2) : verb.index])
     return verb.lemma == "write" and not told and bool(after) and after[0].tag in _COMPLEMENT

@@ -8,13 +8,11 @@ from typing import Literal, NamedTuple
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.word_classes import GROUPS, NUMBERS, TIME_WORDS
 
 _TABLE = table("changes")
-_TIME_WORDS = word_sets("changes")["time_words"]
-_NUMBERS = word_sets("changes")["numbers"]
-_ATTITUDES = frozenset(_TABLE["attitudes"]["verbs"].split())
-_CHOOSING = frozenset(_TABLE["attitudes"]["choosing"].split())
-_WHOLES = frozenset(_TABLE["people"]["groups"].split())
+_ATTITUDES = word_sets("changes", "attitudes")["verbs"]
+_CHOOSING = word_sets("changes", "attitudes")["choosing"]
 _UNTOLD = word_sets("endings")["another"] | {"new", "old", "bigger", "smaller", "better", "own"}
 _FAMILY = {verb: name for name, verbs in _TABLE["families"].items() for verb in verbs.split()}
 _GROUPS = tuple(
@@ -49,7 +47,7 @@ class Value:
     def bare(self) -> frozenset[str]:
         """Lexemes of the modifiers of a group or place: "sales" of "sales team"; else empty."""
         first, _, last = self.text.rpartition(" ")
-        return frozenset(lexemes(first)) if first and last in _WHOLES else frozenset()
+        return frozenset(lexemes(first)) if first and last in GROUPS else frozenset()
 
     def is_sibling(self, other: Value) -> bool:
         """Return True for two things with the same head noun: "the Bergen office"."""
@@ -62,7 +60,7 @@ class Value:
         here, there = groups_of(self.text), groups_of(other.text)
         if here or there:
             return bool(here & there)
-        units = {v.text.casefold().split()[-1] for v in (self, other)} - _NUMBERS
+        units = {v.text.casefold().split()[-1] for v in (self, other)} - NUMBERS
         if self.kind == "number" and len(units) > 1 and any(map(str.isalpha, units)):
             return False  # "20 euros", "25 pieces"; "64 GB of memory", "rack 6"
         return self.kind == other.kind != "thing"
@@ -284,14 +282,15 @@ def is_attitude(verb: str, *, choosing: bool = False) -> bool:
 
 def timeless(values: Iterable[Value]) -> frozenset[str]:
     """Return the lexemes of the values that are not times."""
-    terms: set[str] = set()
-    for value in values:
-        if not is_time(value):
-            terms |= value.terms
-    return frozenset(terms)
+    return terms_of(value for value in values if not is_time(value))
+
+
+def terms_of(values: Iterable[Value]) -> frozenset[str]:
+    """Return the lexemes of several values."""
+    return frozenset[str]().union(*(value.terms for value in values))
 
 
 def is_time(value: Value) -> bool:
     """Return True for a date, a time of day, or a part of the day: "the morning"."""
     last = value.text.split()[-1].casefold()
-    return value.kind in ("date", "time", "frequency") or last in _TIME_WORDS
+    return value.kind in ("date", "time", "frequency") or last in TIME_WORDS

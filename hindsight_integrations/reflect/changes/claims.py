@@ -14,6 +14,7 @@ from dataclasses import replace
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Sentence, Word, has_clause, parse
+from hindsight_integrations.nlp.word_classes import SUBJECTS
 from hindsight_integrations.reflect.changes.certainty import bare_sentence, is_unsure
 from hindsight_integrations.reflect.changes.claim_model import (
     Claims,
@@ -25,7 +26,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
 from hindsight_integrations.reflect.changes.clause_frames import frames
 from hindsight_integrations.reflect.changes.clause_splitting import is_past, plain_clauses
 from hindsight_integrations.reflect.changes.endings import EndingReader
-from hindsight_integrations.reflect.changes.phrases import SUBJECTS, plain_value
+from hindsight_integrations.reflect.changes.phrases import plain_value
 
 _TABLE = table("changes")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.reflect.changes.claim_model import (
     ClauseChange,
@@ -17,6 +17,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
     Value,
     is_attitude,
     is_time,
+    terms_of,
 )
 from hindsight_integrations.reflect.changes.clause_subjects import ACTING, is_moved, role_of
 from hindsight_integrations.reflect.changes.ended_values import HABITS
@@ -30,17 +31,17 @@ from hindsight_integrations.reflect.changes.value_kinds import (
 )
 
 _WORDS = word_sets("frames")
-_KINDS = table("kinds")
-_USES = frozenset(_KINDS["relations"]["uses"].split())
-_EVENTS = frozenset(_KINDS["events"]["once"].split())
-_MEETING = frozenset(_KINDS["called"]["meeting"].split())
-_WORKPLACES = frozenset(_KINDS["called"]["workplaces"].split()) | word_sets("changes")["posts"]
+_RELATIONS = word_sets("kinds", "relations")
+_USES = _RELATIONS["uses"]
+_EVENTS = word_sets("kinds", "events")["once"]
+_MEETING = word_sets("kinds", "called")["meeting"]
+_WORKPLACES = word_sets("kinds", "called")["workplaces"] | word_sets("changes")["posts"]
 _GROUPS = frozenset({"team", "choir", "club", "company"})
 _PLACING = re.compile(r" (?:in|on|at|above|near|by) ")
 _BESIDE = frozenset({"at", "in", "to", "with", "for", "on"})
 _POSSESSING = ("have", "own")
-_VISITING = frozenset(table("changes")["single"]["visiting"].split())
-_GUIDING = frozenset(table("changes")["single"]["guiding"].split())
+_VISITING = word_sets("changes", "single")["visiting"]
+_GUIDING = word_sets("changes", "single")["guiding"]
 _RELOCATING = word_sets("changes")["relocating"]
 _ANY = frozenset(lexemes(" ".join(_WORDS["any"] | _WORDS["accounts"] | {"house", "home"})))
 _HOUSEHOLD = frozenset(lexemes(" ".join(_WORDS["household"])))
@@ -141,7 +142,7 @@ def _ended_value(change: ClauseChange, state: ClauseState) -> Value | None:
     if not (has or same_verb(verb, state.verb) or (_is_relation(change, state) and verb == "be")):
         return None
     uses = "use" == verb == state.verb
-    stated = frozenset[str]().union(*(value.terms for _, value in state.values))
+    stated = terms_of(value for _, value in state.values)
     if verb == state.verb and change.slot == "obj" and before.terms <= stated:
         return before  # "no longer does the linguistics minor", for "does a minor in linguistics"
     named = before.kind == "name"
@@ -283,7 +284,7 @@ def _replaced(change: ClauseChange, state: ClauseState, role: str) -> Value | No
     if after is None or not change.theme <= state.terms | _ANY:
         return None
     given = _its_own(state) if role == "own" else _used(state)
-    fit = _KINDS["relations"].get(state.verb, "").split()
+    fit = _RELATIONS.get(state.verb)
     told = frozenset(k for k in kinds(after) if not fit or k in fit or k.startswith("alternatives"))
     alike = [v for v in given if kinds(v) & told]
     if not alike and change.theme and not is_moved(change, state):

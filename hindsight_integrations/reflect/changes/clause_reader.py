@@ -15,6 +15,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
+from hindsight_integrations.nlp.word_classes import FINITE
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.changes.certainty import CLAUSE_LIMITS
 from hindsight_integrations.reflect.changes.claim_model import (
@@ -23,6 +24,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
     Value,
     family,
     is_time,
+    terms_of,
 )
 from hindsight_integrations.reflect.changes.clause_subjects import (
     ACTING,
@@ -42,7 +44,6 @@ _TO = frozenset({"to", "into", "onto"})
 _PRESENT = frozenset({"VBZ", "VBP"})
 _AS_PRESENT = _PRESENT | {"NNS", "VB"}
 """Tags that small models give the present tense: "the build no longer uses", "I no longer use"."""
-_FINITE = _PRESENT | {"VBD", "MD"}
 _AWAY = _CHANGES["at_last"] | {*"over across back away house home fully completely".split()}
 _BESIDE_MOVE = frozenset({"in", "on", "after", "with", "since", "during"})
 _LIGHT = _WORDS["helpers"] | {"do", "help", "let", "make"}
@@ -65,7 +66,7 @@ class ClauseReader(EndingReader):
     def state(self) -> ClauseState | None:
         """Return the state that a clause in the present tense gives its subject."""
         words = self.sentence.words
-        at = next((w.index for w in words if w.tag in _FINITE), 0)
+        at = next((w.index for w in words if w.tag in FINITE), 0)
         if not at:
             return None
         planned = words[at].lower in ("will", "'ll") and self._tag(at + 1) == "VB"
@@ -271,7 +272,7 @@ class ClauseReader(EndingReader):
             verb, values = replace(verb, lemma="be"), values[1:]
         if values and not self._limits_manner(at) and _has_distinct_slots(values):
             (slot, value), *others = values
-            limits = frozenset[str]().union(*(v.terms for _, v in others))
+            limits = terms_of(v for _, v in others)
             after = self._but(at, slot if not others else others[-1][0])
             last = others[-1] if others else (slot, value)
             if after is not None and others and after.kind == last[1].kind != value.kind:
@@ -348,7 +349,7 @@ class ClauseReader(EndingReader):
                 continue
             if at and values[0][1].kind == "role":
                 rest = []  # "is now an engineer at Y"
-            limits = frozenset[str]().union(*(v.terms for _, v in rest))
+            limits = terms_of(v for _, v in rest)
             yield self._step("now", verb, opening, opposed, value, slot=slot, limits=limits)
 
     def _is_beside(self, slot: str, value: Value) -> bool:
@@ -440,7 +441,7 @@ class ClauseReader(EndingReader):
     @property
     def is_limited_to(self) -> bool:
         """True if a word beside the first verb limits the time or degree of a state."""
-        at = next((w.index for w in self.sentence.words if w.tag in _FINITE), 0)
+        at = next((w.index for w in self.sentence.words if w.tag in FINITE), 0)
         own = takewhile(
             lambda w: w.lower != "never" or self._tag(w.index - 1) != "CC", self._own(at)
         )
@@ -452,7 +453,7 @@ class ClauseReader(EndingReader):
         for word in words[at + 1 :]:
             if word.text in STOPS or word.tag in ("CC", "WDT", "WP"):
                 rest = words[word.index + 1 :]
-                verb = next((w.index for w in rest if w.tag in _FINITE), 0)
+                verb = next((w.index for w in rest if w.tag in FINITE), 0)
                 first = word.index + (word.text in STOPS or word.tag == "CC")
                 subject = [w for w in words[first:verb] if w.tag not in ("RB", "CC")]
                 if verb and subject and not any(w.text in STOPS for w in subject):
@@ -542,13 +543,13 @@ class ClauseReader(EndingReader):
             if word.tag in ("IN", "TO", "RP") or word.lower in ("under", "per"):
                 slot, at = word.lower, at + 1
                 continue
-            if word.tag in ("WRB", "WP", "WDT", "MD") or word.tag in _FINITE:
+            if word.tag in ("WRB", "WP", "WDT", "MD") or word.tag in FINITE:
                 return
             named = self._named(at)
             if named is None:
                 at += 1
                 continue
-            if self._tag(named[1]) in _FINITE:
+            if self._tag(named[1]) in FINITE:
                 return  # "now uses a X her grandson gave her"
             yield slot, named[0]
             at = named[1]
@@ -567,7 +568,7 @@ def repaired(sentence: Sentence) -> Sentence:
     for at in range(1, len(words)):
         _repair(words, at)
     for names, tag, verb_tag in _UNREAD:
-        if any(word.tag in _FINITE for word in words):
+        if any(word.tag in FINITE for word in words):
             break
         for name, verb in pairwise(words):
             if name.tag in names and verb.tag == tag and verb.text.islower():
@@ -595,7 +596,7 @@ def _repair(words: list[Word], at: int) -> None:
         or (before.tag == "NN" and plain_value(word.lower).kind == "role")  # "a team lead"
         or (before.lower == "to" and kinds(plain_value(word.text)))
         or (before.lower == "to" and at > 2 and words[at - 3].lower == "from")
-        or (before.tag in _FINITE - {"MD"} and before.lemma not in _LIGHT)
+        or (before.tag in FINITE - {"MD"} and before.lemma not in _LIGHT)
     ):
         words[at] = replace(word, tag="NN")
     elif word.tag == "VBZ" and at > 2 and before.tag == "NN" and words[at - 3].lower == "do":
@@ -610,7 +611,7 @@ def _is_clock(words: Sequence[Word], at: int) -> bool:
 
 
 def _is_verb(word: Word) -> bool:
-    return word.tag in _FINITE or word.lemma == "be"
+    return word.tag in FINITE or word.lemma == "be"
 
 
 def _tells_house(words: Sequence[Word]) -> bool:

@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.word_classes import ATTRIBUTES, FINITE, GROUPS
 from hindsight_integrations.reflect.changes.claim_model import ClauseChange, ClauseState
 from hindsight_integrations.reflect.changes.value_kinds import kinds
 
 _CHANGES = word_sets("changes")
 _WORDS = word_sets("frames")
-_ATTRIBUTES = frozenset(table("endings")["attributes"]["be"].split())
 _MINE = {"my": "i", "our": "we"}
 _FIRST = frozenset({"i", "we"})
-_FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
 _OPENS = frozenset({"IN", "TO", "RB", "RBR", "VBG", "VBN", "UH"})
 _ENDS_OPENING = frozenset({"NN", "NNS", "NNP", "NNPS", "CD", "RB", "RP"})
 _BESIDE_NAME = frozenset("WP WDT PRP$ DT NN NNS NNP JJ IN VBN VBG CD RB".split())
-ACTING = frozenset(table("changes")["people"]["groups"].split()) | _WORDS["shares"]
+ACTING = GROUPS | _WORDS["shares"]
 """Nouns for those who act or are acted for: "team", and "stake", which they hold."""
-CALLED = frozenset(table("kinds")["called"]["roles"].split())
+CALLED = word_sets("kinds", "called")["roles"]
 """Nouns for a role, by which a thing or person is called."""
 DETERMINERS = frozenset({"the", "a", "an", "all", "both"})
 STOPS = frozenset({",", ";", ".", "!", ":", "-", "–", "—", "(", ")"})
@@ -181,13 +180,13 @@ def _attribute(called: tuple[str, ...], change: ClauseChange, state: ClauseState
     if (named and more <= CALLED) or (further and further <= change.theme):
         return "same"
     does = lexemes(state.verb)
-    attribute = _ATTRIBUTES | {w for w in more if does and w.startswith(does[0])}
+    attribute = ATTRIBUTES | {w for w in more if does and w.startswith(does[0])}
     return "attribute" if more & attribute else None
 
 
 def subjects(opening: Sequence[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
     """Yield possible subjects of a cue: its words, without at most an opening."""
-    verb = next((at for at, (_, tag) in enumerate(opening) if tag in _FINITE), 0)
+    verb = next((at for at, (_, tag) in enumerate(opening) if tag in FINITE), 0)
     if verb and opening[-1][1] == "CC":  # "Elsie sold the house and"
         yield from subjects(opening[:verb])
     if opening and opening[-1][0] == ",":
@@ -196,7 +195,7 @@ def subjects(opening: Sequence[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
                 yield from subjects(opening[:at])
     for start in range(len(opening)):
         words = tuple(word for word, _ in opening[start:])
-        is_phrase = not any(w in STOPS or tag in _FINITE for w, tag in opening[start:])
+        is_phrase = not any(w in STOPS or tag in FINITE for w, tag in opening[start:])
         is_phrase = is_phrase and opening[start][1] not in ("IN", "TO", "CC", "POS", ",")
         if is_phrase and words[0] not in DETERMINERS and _opens(opening[:start]):
             yield words
@@ -209,7 +208,7 @@ def _opens(before: Sequence[tuple[str, str]]) -> bool:
         rest.pop()
     if not rest or rest[-1][0] in STOPS:
         return True
-    held = any(tag in _FINITE for _, tag in rest)
+    held = any(tag in FINITE for _, tag in rest)
     timed = rest[-1][0] in _CHANGES["time_words"]
     opens = rest[0][1] in _OPENS or (timed and rest[0][1] in ("JJ", "DT", "NN"))
     return not held and opens and rest[-1][1] in _ENDS_OPENING

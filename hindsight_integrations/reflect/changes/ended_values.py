@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
-from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.word_classes import GROUPS
 from hindsight_integrations.reflect.changes.claim_model import (
     Claims,
     Ending,
@@ -21,18 +22,16 @@ from hindsight_integrations.reflect.changes.claim_model import (
     groups_of,
     is_attitude,
     is_time,
+    terms_of,
     timeless,
 )
 
-_TABLE = table("endings")
-_CHANGES = table("changes")
-_RELATIONS = {name: frozenset(verbs.split()) for name, verbs in _TABLE["relations"].items()}
-_ATTRIBUTES = {verb: frozenset(nouns.split()) for verb, nouns in _TABLE["attributes"].items()}
-_GENERAL = frozenset(stem for word in _TABLE["general"].split() for stem in lexemes(word))
+_RELATIONS = word_sets("endings", "relations")
+_ATTRIBUTES = word_sets("endings", "attributes")
+_GENERAL = lexemes_of(word_sets("endings")["general"])
 _JOURNEYS = word_sets("endings")["journeys"]
-_PEOPLE = frozenset(_CHANGES["people"]["groups"].split())
-_SINGLE = frozenset(_CHANGES["single"]["verbs"].split()) | {"residence", "employment", "study"}
-_LIKING = frozenset(_CHANGES["attitudes"]["choosing"].split()) | {"support", "follow"}
+_SINGLE = word_sets("changes", "single")["verbs"] | {"residence", "employment", "study"}
+_LIKING = word_sets("changes", "attitudes")["choosing"] | {"support", "follow"}
 HABITS = frozenset({"read", "watch", "buy", "visit", "order"})
 """Verbs of attitude that also tell a habit, which may end."""
 _REASONS = frozenset({"since", "because", "due", "after", "before", "during", "despite", "without"})
@@ -312,7 +311,7 @@ def replacement_value(
         agents: keys of the subject of the cue.
         ended: lexemes of what the cue says has ended.
     """
-    known = frozenset[str]().union(*(value.terms for value in state_claim.values.values()))
+    known = terms_of(state_claim.values.values())
     old = next((s for s, v in state_claim.values.items() if v == before), "obj")
     subjects = {_bare(state_claim.subject), *map(_bare, agents)}
     for one in newer.state_claims:
@@ -434,7 +433,7 @@ def _is_person(key: str) -> bool:
 
 def _is_group(thing: str) -> bool:
     last = thing.split()[-1].removesuffix("s") if thing else ""
-    return last in _PEOPLE
+    return last in GROUPS
 
 
 def _every_attribute() -> frozenset[str]:

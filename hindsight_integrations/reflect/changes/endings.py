@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.nlp.word_classes import SUBJECTS
 from hindsight_integrations.reflect.changes.certainty import CertaintyReader
 from hindsight_integrations.reflect.changes.claim_model import (
     Ending,
@@ -23,17 +24,17 @@ from hindsight_integrations.reflect.changes.claim_model import (
     Value,
     family,
     groups_of,
+    terms_of,
 )
-from hindsight_integrations.reflect.changes.phrases import SUBJECTS, plain_value, state_of
+from hindsight_integrations.reflect.changes.phrases import plain_value, state_of
 
 Kind = Literal["end", "replacement", "shift", "renaming"]
 
-_TABLE = table("endings")
 _WORDS = word_sets("endings")
 _CHANGES = word_sets("changes")
-_REPORTS = _CHANGES["reporting"] | frozenset(table("changes")["attitudes"]["verbs"].split())
+_REPORTS = _CHANGES["reporting"] | word_sets("changes", "attitudes")["verbs"]
 _RELATIONS: dict[tuple[str, ...], frozenset[str]] = {}
-for _relation, _cues in _TABLE["ends"].items():
+for _relation, _cues in table("endings")["ends"].items():
     for _cue in _cues.split():
         _parts = tuple(_cue.split("_"))
         _RELATIONS[_parts] = _RELATIONS.get(_parts, frozenset()) | {_relation}
@@ -88,17 +89,16 @@ class EndingReader(CertaintyReader):
     def _begun(self) -> Iterator[StateClaim]:
         """Yield states that clauses in the past tense began: "she joined X"."""
         for verb in self.sentence.words:
-            lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
-            shifts = _longest(lemmas, _SPLIT["shifts"]) is not None
             joins = verb.lemma in _CHANGES["joining"]
-            if not verb.tag.startswith("VB") or not (shifts or joins) or not self._is_told(verb):
+            begins = joins or self._shifts(verb)
+            if not verb.tag.startswith("VB") or not begins or not self._is_told(verb):
                 continue
             values = self._values(verb)
             slots = ("obj", "for", "with") if joins else ("to",)
             begun = next((values[slot] for slot in slots if slot in values), None)
             subject = self.subject_of(verb)
-            given = subject is not None and subject.lower not in _THIRD
-            key = self.subject_key(subject) if given or subject is None else ""
+            named = subject is None or subject.lower not in _THIRD
+            key = self.subject_key(subject) if named else ""
             if begun is not None and "from" not in values and key is not None:
                 yield StateClaim(key, "begun", {"to": begun})
 
@@ -182,7 +182,7 @@ class EndingReader(CertaintyReader):
             head = frozenset(lexemes(value.text.split()[-1]))
             name = family(verb.lemma, self._verb(verb))
             ended = Ended(value, head, verb.index, verb.index + 1, name)
-            limits = frozenset[str]().union(*(v.terms for v in values.values() if v != value))
+            limits = terms_of(v for v in values.values() if v != value)
             made = self._made("end", verb, ended, None, frozenset({"any"}))
             yield replace(made, limits=limits, agents=agents)
 
@@ -199,8 +199,8 @@ class EndingReader(CertaintyReader):
 
     def _state(self, verb: Word) -> StateClaim:
         subject = self.subject_of(verb)
-        given = subject is not None and subject.lower not in _THIRD
-        key = self.subject_key(subject) if given or subject is None else None
+        named = subject is None or subject.lower not in _THIRD
+        key = self.subject_key(subject) if named else None
         passive = bool(self.sentence.children(verb, "auxpass"))
         name = family(verb.lemma, self._verb(verb))
         called, inner, values = self._called(subject), self._inner(verb), self._values(verb)
@@ -213,8 +213,7 @@ class EndingReader(CertaintyReader):
         """Return the days and numbers of a new date: "was extended to 17 March"."""
         found = []
         for verb in self.sentence.words:
-            lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
-            shifts = verb.tag.startswith("VB") and _longest(lemmas, _SPLIT["shifts"])
+            shifts = verb.tag.startswith("VB") and self._shifts(verb)
             told = shifts and (self._is_told(verb) or self._is_present(verb))
             value = self._values(verb).get("to") if told else None
             thing = self.sentence.child(verb, "dobj", "nsubjpass") or self.subject_of(verb)
@@ -321,11 +320,15 @@ class EndingReader(CertaintyReader):
         if before is not None and after is not None:
             yield self._made("renaming", verb, before, after.value)
 
+    def _shifts(self, verb: Word) -> bool:
+        """Return True for a verb of change: "moved", "switched over"."""
+        lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
+        return _longest(lemmas, _SPLIT["shifts"]) is not None
+
     def _shift(self, verb: Word) -> Ending | None:
         """Read a shift after a verb of change: "from X to Y"."""
         words = self.sentence.words
-        lemmas = [word.lemma for word in words[verb.index : verb.index + 2]]
-        if _longest(lemmas, _SPLIT["shifts"]) is None:
+        if not self._shifts(verb):
             return None
         start = next((w.index for w in words[verb.index :] if w.lower == "from"), None)
         before = self._phrase(start + 1) if start is not None else None

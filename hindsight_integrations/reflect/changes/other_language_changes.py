@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.language import OTHER_FUNCTION_WORDS
 from hindsight_integrations.reflect.changes.claim_model import ValueChange
-from hindsight_integrations.reflect.other_languages import FUNCTION_WORDS, words_of
+from hindsight_integrations.reflect.other_languages import words_of
 
 _WORDS = word_sets("other_languages")
 _ENDINGS = re.compile(
@@ -70,13 +71,13 @@ def other_language_change(older: str, newer: str, *, same_speaker: bool) -> Valu
     shared = _shared(known, said)
     if not _is_subject(known[:shared], same_speaker=same_speaker):
         return None
-    rest = [word for word in known[shared:] if word not in FUNCTION_WORDS]
+    rest = [word for word in known[shared:] if word not in OTHER_FUNCTION_WORDS]
     if (both := _FROM_TO.search(newer)) is not None and _SHIFTS.search(newer):
         before, after = both["a"] or both["c"], both["b"] or both["d"]
         if before.casefold() in rest:
             return ValueChange(_subject(older), before, after)
         return None
-    spoken = [w for w in said[shared:] if w not in FUNCTION_WORDS | _WORDS["cue_words"]]
+    spoken = [w for w in said[shared:] if w not in OTHER_FUNCTION_WORDS | _WORDS["cue_words"]]
     if not _ENDINGS.search(first) or not set(spoken) <= {*known}:
         return None
     value = spoken[1:] if len(spoken) > 1 and spoken[0] == rest[0] else spoken
@@ -109,7 +110,7 @@ def _subject(text: str) -> str:
 def _after(clause: str, known: Sequence[str]) -> str | None:
     """Return the only new word of a clause that otherwise repeats the statement."""
     words = words_of(clause)
-    content = [w for w in words if w not in FUNCTION_WORDS | _WORDS["now"] | _OTHERS]
+    content = [w for w in words if w not in OTHER_FUNCTION_WORDS | _WORDS["now"] | _OTHERS]
     fresh = [word for word in content if word not in known]
     goes_on = len(fresh) < len(content) or bool(_WORDS["now"].intersection(words))
     return _as_written(fresh[0], clause) if goes_on and len(fresh) == 1 else None

@@ -10,20 +10,17 @@ from itertools import takewhile
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Sentence, Word
+from hindsight_integrations.nlp.word_classes import ATTRIBUTES, NUMBERS, OCCUPATIONS, SUBJECTS
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.changes.claim_model import Value, groups_of, is_attitude
 
 _WORDS = word_sets("changes")
 _TITLES = word_sets("names")["honorifics"]
-_ROLES = frozenset(table("changes")["roles"]["words"].split())
-_NUMBERS = _WORDS["numbers"]
 _KIN = _WORDS["no_trade"]
 _TRADE = re.compile(r"[a-z]{2,}(?:man|woman|ist|ician|smith|wright|keeper|grapher|ologist)$")
 """Endings of what people are by trade: "postman", "florist"."""
-SUBJECTS = ("nsubj", "nsubjpass")
 _TIME = re.compile(r"^\d{1,2}(?:[:.]\d{2})?\s?(?:am|pm|o'clock)$|^\d{1,2}:\d{2}$", re.IGNORECASE)
 _HOLIDAY = re.compile(r"\b(?:New Year|Christmas|Easter|Thanksgiving|Halloween)\b")
-_ATTRIBUTES = frozenset(table("endings")["attributes"]["be"].split())
 _COMPARED = re.compile(r"\b(?:any ?more|(?:no|any) longer) than\b")
 """No end, but a comparison: "does not eat bread any more than Ann does"."""
 _QUOTE = re.compile('["“”]')
@@ -62,11 +59,11 @@ def _kind(text: str, head: str) -> str:
     if words[0] in ("every", "each", "daily", "weekly", "monthly", "hourly", "yearly"):
         return "frequency"
     clock = words[0] in _WORDS["minutes"] and not _WORDS["clock_links"].isdisjoint(words[1:2])
-    if words[0] in _NUMBERS or clock:
+    if words[0] in NUMBERS or clock:
         return "number"
     is_trade = _TRADE.search(head) and text.split()[-1].islower()  # not "Todoist"
     head = head.rpartition("-")[2] or head  # "editor-in-chief"
-    if head in _ROLES or (is_trade and head not in _KIN):
+    if head in OCCUPATIONS or (is_trade and head not in _KIN):
         return "role"
     return "name" if any(part[:1].isupper() for part in text.split()) else "thing"
 
@@ -171,7 +168,7 @@ class PhraseReader:
             if each.tag not in _BARE
         ]
         surface = " ".join(each.text for each in parts)
-        common = word.index == 0 and word.lower in _ATTRIBUTES
+        common = word.index == 0 and word.lower in ATTRIBUTES
         if not common and word.text[:1].isupper() and owner is None and self._is_name(word):
             norm = entity_norm(self._titleless(surface))
             titled = norm != entity_norm(surface)

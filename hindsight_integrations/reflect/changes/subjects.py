@@ -10,15 +10,20 @@ import re
 from collections.abc import Iterator
 
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import table
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
+from hindsight_integrations.nlp.word_classes import (
+    FINITE,
+    GROUPS,
+    OCCUPATIONS,
+    PEOPLE,
+    PERSONS,
+    SUBJECTS,
+)
 from hindsight_integrations.reflect.changes.claim_model import Value, ValueChange, is_time
-from hindsight_integrations.reflect.changes.phrases import SUBJECTS, plain_value
+from hindsight_integrations.reflect.changes.phrases import plain_value
 from hindsight_integrations.reflect.topics import DatedStatement
 
-_PEOPLE = {name: frozenset(words.split()) for name, words in table("changes")["people"].items()}
-_ROLES = frozenset(table("changes")["roles"]["words"].split())
 _GENERAL = frozenset(
     lexemes(
         "new now former old previous current present existing own whole entire next late final one"
@@ -28,13 +33,12 @@ _NO_QUALIFIER = frozenset({"from", "to", "since", "until", "till", "as", "becaus
 _SOME_OF = re.compile(r"\b(?:one|some|two|three|most|many|none|another) of\b", re.IGNORECASE)
 _LABEL = re.compile(r"\W*([^\W\d][^:.,;!?\n]{0,40}):\s")
 _OWNERS = frozenset({"my", "our", "his", "her", "their", "your"})
-_FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
 
 
 def is_person_noun(key: str) -> bool:
     """Return True for the key of a person called by a noun: "user", "i|/sister"."""
     last = _thing(key).split()[-1:]
-    return bool(last) and last[0] in _PEOPLE["persons"] | _ROLES
+    return bool(last) and last[0] in PERSONS | OCCUPATIONS
 
 
 def is_another(older: DatedStatement, newer: DatedStatement, value_change: ValueChange) -> bool:
@@ -42,14 +46,14 @@ def is_another(older: DatedStatement, newer: DatedStatement, value_change: Value
     thing = _thing(value_change.subject)
     if _labelled_by(older.text) != _labelled_by(newer.text):
         return True
-    office = thing.split()[-1:] and thing.split()[-1] in _ROLES  # "the CEO" looks like a name
+    office = thing.split()[-1:] and thing.split()[-1] in OCCUPATIONS  # "the CEO" looks like a name
     if value_change.subject.startswith("@") and "/" not in value_change.subject and not office:
         return _is_namesake(thing, older.text, newer.text)
     if not thing or "|" in thing:
         return False
     noun = thing.split()[-1]
-    noun = noun if noun in _PEOPLE["several"] else noun.removesuffix("s")
-    if noun in _PEOPLE["several"]:
+    noun = noun if noun in PEOPLE["several"] else noun.removesuffix("s")
+    if noun in PEOPLE["several"]:
         named = (
             value_change.after and frozenset(lexemes(value_change.before)) <= newer.statement.terms
         )
@@ -65,7 +69,7 @@ def _labelled_by(text: str) -> str:
     words = label[1].casefold().split() if label else []
     if not words:
         return ""
-    person = words[-1] in _PEOPLE["persons"] | _PEOPLE["groups"] or is_given_name(words[0])
+    person = words[-1] in PERSONS | GROUPS or is_given_name(words[0])
     return " ".join(words).removeprefix("the ") if person else ""
 
 
@@ -86,7 +90,7 @@ def _before_name(name: str, text: str) -> str:
     match = re.search(rf"(?:(\w+) )?(?:(\w+) )(?<!\w){words}(?!\w)", text, re.IGNORECASE)
     word = match[2].casefold() if match else ""
     mine = match is not None and (match[1] or "").casefold() in _OWNERS  # "my aunt Olga"
-    return word if word in _PEOPLE["namesakes"] and not mine else ""
+    return word if word in PEOPLE["namesakes"] and not mine else ""
 
 
 def _is_one_of_several(noun: str, older: str, newer: str) -> bool:
@@ -105,7 +109,7 @@ def _is_singled_out(sentence: Sentence, head: Word) -> bool:
     words = sentence.words
     before = [word for word in words[max(0, head.index - 4) : head.index] if word.text != ","]
     lead = next((word.lower for word in before[::-1] if word.tag in ("DT", "PRP$", "POS")), "")
-    if not _PEOPLE["singled"].isdisjoint(word.lower for word in before):
+    if not PEOPLE["singled"].isdisjoint(word.lower for word in before):
         return True
     after = words[head.index + 1 : head.index + 2]
     named = bool(after) and after[0].text[:1].isupper()
@@ -149,7 +153,7 @@ def _qualifiers(sentence: Sentence, head: Word) -> frozenset[str]:
     words += [] if at is head else [at.text]
     following = sentence.words[at.index + 1 :]
     if following[:1] and following[0].tag == "IN" and following[0].lower not in _NO_QUALIFIER:
-        verb = next((each for each in following if each.tag in _FINITE), None)
+        verb = next((each for each in following if each.tag in FINITE), None)
         phrase = following[1 : verb.index - at.index - 1] if verb is not None else ()
         words += [each.text for each in phrase]  # a parser hangs it on the verb
     return frozenset(lexemes(" ".join(words)))

@@ -10,17 +10,16 @@ from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.reflect.changes.claim_model import Value, groups_of, is_time
 
 _CHANGES = word_sets("changes")
-_KINDS = table("kinds")
 _ORDINAL = re.compile(r"first|second|third|[a-z]+th|\d+(?:st|nd|rd|th)", re.IGNORECASE)
 _CODE = re.compile(r"[A-Z]?\d+[A-Z]?")
 """Number of a seat, room or line: "14B"."""
 _NAMES = tuple(
     (kind, frozenset(name.replace("_", " ") for name in names.split()))
-    for kind, names in _KINDS["names"].items()
+    for kind, names in table("kinds")["names"].items()
 )
-_NOUNS = tuple((kind, frozenset(names.split())) for kind, names in _KINDS["nouns"].items())
+_NOUNS = tuple(word_sets("kinds", "nouns").items())
 _HOMES = frozenset({"house", "street", "room", "court"})
-_VERBS = tuple(frozenset(verbs.split()) for verbs in _KINDS["verbs"].values())
+_VERBS = tuple(word_sets("kinds", "verbs").values())
 
 
 @lru_cache(maxsize=8192)  # each memory of a topic is compared with all others
