@@ -27,7 +27,7 @@ from hindsight_integrations.retain.extraction import Extractor, Fact, Passage
 from hindsight_integrations.retain.extractors import ExtractedFacts, extract_all
 from hindsight_integrations.retain.guard import BeforeRetain
 from hindsight_integrations.retain.hidden import hidden_with
-from hindsight_integrations.retain.mentions import candidate_names
+from hindsight_integrations.retain.known_names import candidate_names
 from hindsight_integrations.retain.request import (
     SharedFields,
     Submission,

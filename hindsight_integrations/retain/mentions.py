@@ -2,7 +2,8 @@
 
 Where a capital says nothing (a note begins with a verb as often as with a name), a word is part
 of a name only if a table, the bank, the dictionary or the rest of the sentence says so. The kind
-is decided over all mentions in the texts; see `name_kinds`.
+is decided over all mentions in the texts; see `name_kinds`. Texts in other languages than English
+are read by `names_elsewhere`.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.language import Capitals, capitals_elsewhere
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import Annotation, NamedSpan
 from hindsight_integrations.nlp.word_classes import OCCUPATIONS, TITLES
-from hindsight_integrations.normalization import MARKS, entity_norm
+from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.retain import name_kinds
 from hindsight_integrations.retain.identifiers import NameSpan, identifiers, unspaced_names
+from hindsight_integrations.retain.known_names import known_names, spellings
 from hindsight_integrations.retain.name_kinds import is_first_name
 from hindsight_integrations.retain.name_words import (
     AROUND_NAMES,
@@ -34,6 +37,7 @@ from hindsight_integrations.retain.name_words import (
     prose_sentences,
     read_words,
 )
+from hindsight_integrations.retain.names_elsewhere import names_elsewhere
 
 _WORDS = word_sets("names")
 
@@ -62,7 +66,7 @@ def find_all_names(
             case too, unless that is an ordinary word.
         titles: those of the texts that are titles of running prose, which name their subject.
     """
-    spelled = _spellings(known)
+    spelled = spellings(known)
     found = [_names_in(one, known, spelled, one.text in titles) for one in annotations]
     votes: defaultdict[str, list[Counter[str]]] = defaultdict(list)
     for span in (span for spans in found for span in spans):
@@ -98,23 +102,13 @@ def _names_in(
         text = no_name.sub(lambda match: " " * len(match.group()), text)
     words = read_words(text, annotation)
     prose = {word.sentence for word in words} if is_title else prose_sentences(text, words)
-    labelled = {
-        name.start: _KINDS[name.label]
-        for name in annotation.names
-        if name.label in _KINDS and "@" not in text[name.start : name.end]
-    }
-    proper = proper_nouns(words, labelled, spelled, prose)
-    people = {norm for norm, (_, entity) in spelled.items() if entity.kind == "person"}
-    cut = _Cutter(text, people, known, prose, labelled)
-    spans = longest(
-        [
-            *_known(text, words, proper, spelled),
-            *identifiers(text),
-            *_marked(cut, words, proper, annotation.names),
-            *_capitalised(cut, words, proper),
-            *unspaced_names(text),
-        ]
+    capitals = capitals_elsewhere(text)
+    found = (
+        _names_by_grammar(annotation, text, words, known, spelled, prose)
+        if capitals is None
+        else _names_by_capitals(text, capitals, words, spelled)
     )
+    spans = longest([*found, *unspaced_names(text)])
     beside = name_kinds.votes_of_neighbours(text, [(s.start, s.end, s.votes) for s in spans])
     nouns = {word.start for word in words if _is_noun(word)}
     return [
@@ -127,6 +121,42 @@ def _names_in(
         )
         for span, votes in zip(spans, beside, strict=True)
     ]
+
+
+def _names_by_grammar(
+    annotation: Annotation,
+    text: str,
+    words: Sequence[Word],
+    known: Mapping[str, Entity],
+    spelled: Mapping[str, tuple[str, Entity]],
+    prose: Set[int],
+) -> Iterator[NameSpan]:
+    labelled = {
+        name.start: _KINDS[name.label]
+        for name in annotation.names
+        if name.label in _KINDS and "@" not in text[name.start : name.end]
+    }
+    proper = proper_nouns(words, labelled, spelled, prose)
+    people = {norm for norm, (_, entity) in spelled.items() if entity.kind == "person"}
+    cut = _Cutter(text, people, known, prose, labelled)
+    yield from _known(text, words, proper, spelled)
+    yield from identifiers(text)
+    yield from _marked(cut, words, proper, annotation.names)
+    yield from _capitalised(cut, words, proper)
+
+
+def _names_by_capitals(
+    text: str,
+    capitals: Capitals,
+    words: Sequence[Word],
+    spelled: Mapping[str, tuple[str, Entity]],
+) -> Iterator[NameSpan]:
+    """Yield the names in a text that is not English, which the model does not read."""
+    shown = list(names_elsewhere(text, capitals))
+    starts = {span.start for span in shown}
+    yield from _known(text, words, [word.start in starts for word in words], spelled)
+    yield from identifiers(text)
+    yield from shown
 
 
 def _is_noun(word: Word) -> bool:
@@ -602,71 +632,6 @@ def _is_lower_name(words: Sequence[Word], kind: str) -> bool:
 
 def _is_acronym(word: Word) -> bool:
     return word.text in ("US", "WHO")
-
-
-LONGEST_NAME = 4
-"""Words of the longest known name that is searched."""
-
-_WORD = re.compile(rf"(?:#(?=\d))?[^\W_]+(?:[{MARKS}]+[^\W_]*)*[+#]*")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
-_LONGEST_UNSPACED = 8
-"""Characters of the longest known name searched in a script without spaces."""
-_SEPARATOR = re.compile(r"[ \u00a0.'’&/_-]{1,3}")
-
-
-def candidate_names(text: str) -> set[str]:
-    """Return the normal forms of all runs of one to four words: each may be a known name."""
-    return {norm for norm, _, _ in _runs(text)}
-
-
-def known_names(text: str, spelled: Mapping[str, tuple[str, Entity]]) -> Iterator[NameSpan]:
-    """Yield the known names in a text, and parts of persons' full names; they may overlap.
-
-    Args:
-        text: any text.
-        spelled: see `_spellings`.
-    """
-    if not spelled:
-        return
-    for norm, start, end in _runs(text):
-        if (spelling := spelled.get(norm)) is not None:
-            name, entity = spelling
-            yield NameSpan(start, end, name, entity.kind)
-
-
-def _spellings(known: Mapping[str, Entity]) -> dict[str, tuple[str, Entity]]:
-    """Return spelling and entity by normal form; a part that several persons share is left out."""
-    full: dict[str, tuple[str, Entity]] = {}
-    parts: dict[str, tuple[str, Entity] | None] = {}
-    for entity in {entity.id: entity for entity in known.values()}.values():
-        for name in entity.names:
-            full.setdefault(entity_norm(name), (name, entity))
-            words = name.split() if entity.kind == "person" else []
-            for part in {words[0], words[-1]} if len(words) > 1 else ():
-                other = parts.setdefault(entity_norm(part), (part, entity))
-                if other is not None and other[1].id != entity.id:
-                    parts[entity_norm(part)] = None
-    return {norm: part for norm, part in parts.items() if part} | full
-
-
-def _runs(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield normal form, start and end of every run of words, and of unspaced characters."""
-    growing: list[tuple[str, int]] = []
-    last_end = 0
-    for match in _WORD.finditer(text):
-        word, start, end = entity_norm(match.group()), match.start(), match.end()
-        if not _SEPARATOR.fullmatch(text, last_end, start):
-            growing.clear()
-        growing = [(f"{norm} {word}", first) for norm, first in growing[1 - LONGEST_NAME :]]
-        growing.append((word, start))
-        for norm, first in growing:
-            yield norm, first, end
-        last_end = end
-    for match in _UNSPACED.finditer(text):
-        run, offset = match.group(), match.start()
-        for start in range(len(run)):
-            for end in range(start + 2, min(len(run), start + _LONGEST_UNSPACED) + 1):
-                yield entity_norm(run[start:end]), offset + start, offset + end
 
 
 def _known(

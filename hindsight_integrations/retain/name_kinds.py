@@ -22,7 +22,7 @@ from hindsight_integrations.retain.name_things import is_no_person, is_no_place
 _WORDS = word_sets("names")
 
 NAME_FORM_WEIGHT = 4
-"""Weight of a word of the name that determines its kind; above `_GAZETTEER_WEIGHT`, so that no
+"""Weight of a word of the name that determines its kind; above `GAZETTEER_WEIGHT`, so that no
 single context outweighs it."""
 NO_PERSON = "no person"
 NO_PLACE = "no place"
@@ -30,7 +30,7 @@ NO_PLACE = "no place"
 _LABELLED = " by its label"
 """Suffix of the keys of votes by labels, which models often get wrong: however many there are, they
 count as one hint."""
-_GAZETTEER_WEIGHT = 3
+GAZETTEER_WEIGHT = 3
 _CONTEXT_WEIGHT = 2
 _HINT_WEIGHT = 1
 STATED_WEIGHT = 100
@@ -165,7 +165,7 @@ def votes_of_words(words: Sequence[str], titled: bool) -> Counter[str]:
     if several and last in _WORDS["place_words"]:
         is_surname = last in _WORDS["place_surnames"] and is_first_name(first)
         return (
-            Counter(person=_GAZETTEER_WEIGHT, place=_GAZETTEER_WEIGHT)
+            Counter(person=GAZETTEER_WEIGHT, place=GAZETTEER_WEIGHT)
             if is_surname
             else Counter(place=NAME_FORM_WEIGHT)
         )
@@ -179,7 +179,7 @@ def votes_of_words(words: Sequence[str], titled: bool) -> Counter[str]:
     if first in TITLES and several and is_first_name(last):
         return Counter(person=NAME_FORM_WEIGHT)
     if is_first_name(first):
-        return Counter(person=_GAZETTEER_WEIGHT)
+        return Counter(person=GAZETTEER_WEIGHT)
     is_place = entity_norm(" ".join(words)) in _WORDS["places"]
     if is_given_name(first):  # "Austin" may be either, and "Paris Hilton" is no place
         is_day = several and first in _WORDS["calendar"]  # "April Fools"
@@ -244,7 +244,7 @@ def _votes_of_things(text: str, start: int, end: int) -> Counter[str]:
     """Return the votes against a person and a place of what the name does or undergoes."""
     return Counter(
         {
-            NO_PERSON: _GAZETTEER_WEIGHT * is_no_person(text, start, end),
+            NO_PERSON: GAZETTEER_WEIGHT * is_no_person(text, start, end),
             NO_PLACE: _CONTEXT_WEIGHT * is_no_place(text, start, end),
         }
     )
@@ -364,6 +364,6 @@ def votes_of_neighbours(
     votes: list[Counter[str]] = [Counter() for _ in names]
     for index, ((_, end, left_votes), (start, _, right_votes)) in enumerate(pairwise(names)):
         if text[end:start] in _ENUMERATING:
-            votes[index]["person"] += _HINT_WEIGHT * (right_votes["person"] >= _GAZETTEER_WEIGHT)
-            votes[index + 1]["person"] += _HINT_WEIGHT * (left_votes["person"] >= _GAZETTEER_WEIGHT)
+            votes[index]["person"] += _HINT_WEIGHT * (right_votes["person"] >= GAZETTEER_WEIGHT)
+            votes[index + 1]["person"] += _HINT_WEIGHT * (left_votes["person"] >= GAZETTEER_WEIGHT)
     return votes

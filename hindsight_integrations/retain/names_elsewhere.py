@@ -7,12 +7,13 @@ for names. Here a word is a name if its capital can mark nothing else, or a tabl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.language import Capitals
 from hindsight_integrations.retain.identifiers import NameSpan
-from hindsight_integrations.retain.name_kinds import is_first_name, votes_of_words
+from hindsight_integrations.retain.name_kinds import GAZETTEER_WEIGHT, is_first_name, votes_of_words
 
 _WORDS = word_sets("other_languages")
 _FUNCTION_WORDS = (
@@ -21,6 +22,7 @@ _FUNCTION_WORDS = (
     | _WORDS["german"]
     | _WORDS["romance_and_others"]
 )
+_PLACES = word_sets("names")["places"]
 _WORD = re.compile(r"(?:\b[dljmnstc]['’])?(?P<word>[^\W\d_]+(?:-[^\W\d_]+)*)", re.IGNORECASE)
 _OPENS = re.compile(r"(?:\A|[.!?…:;\n\"“”„«»¿¡()\[\]–—*•-])\s*\Z")
 _LONGEST_ACRONYM = 5
@@ -29,8 +31,8 @@ _LONGEST_ACRONYM = 5
 def names_elsewhere(text: str, capitals: Capitals) -> Iterator[NameSpan]:
     """Yield the names that the capitals of a text show, with their votes for a kind.
 
-    Within a sentence a capital marks a name, or a noun of any kind in German. There, and where a
-    sentence begins, only a given name that the tables know counts, or what follows a title.
+    Within a sentence a capital marks a name, or any noun in German. There, and where a sentence
+    begins, a word is a name only if a table knows it or it follows a title.
 
     Args:
         text: a text that is not English.
@@ -38,49 +40,79 @@ def names_elsewhere(text: str, capitals: Capitals) -> Iterator[NameSpan]:
     """
     if capitals == "nothing":
         return
-    run: list[re.Match[str]] = []
-    titled, before = False, None
-    for word in _WORD.finditer(text):
-        opens = _opens(text, word, before)
-        joins = bool(run) and text[run[-1].end("word") : word.start("word")] == " "
-        if run and not (joins and not opens):
-            yield _span(run, titled)
+    run: list[_Word] = []
+    for word in _words(text):
+        follows = bool(run) and not word.opens and text[run[-1].end : word.start] == " "
+        is_name = _is_name(word, capitals)
+        if run and not (follows and is_name):
+            yield _span(text, run)
             run = []
-        follows_title = before is not None and before["word"].casefold() in _WORDS["titles"]
-        if _is_name(word["word"], capitals, opens=opens, titled=follows_title):
-            titled = titled if run else follows_title
+        if is_name:
             run.append(word)
-        elif run:
-            yield _span(run, titled)
-            run = []
-        before = word
     if run:
-        yield _span(run, titled)
+        yield _span(text, run)
 
 
-def _opens(text: str, word: re.Match[str], before: re.Match[str] | None) -> bool:
-    """Return True for the first word of a sentence, whose capital says nothing."""
-    if before is not None and before["word"].casefold() in _WORDS["abbreviations"]:
-        return False
-    return _OPENS.search(text, max(0, word.start() - 8), word.start()) is not None
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word of a text.
+
+    Attributes:
+        opens: it begins a sentence, so that its capital says nothing.
+        title: the title before it, None if there is none.
+    """
+
+    text: str
+    start: int
+    end: int
+    opens: bool
+    title: re.Match[str] | None
+
+    @property
+    def lower(self) -> str:
+        return self.text.casefold()
+
+    @property
+    def is_known(self) -> bool:
+        """True for a given name or a place of the tables."""
+        given = is_first_name(self.lower) or self.lower in _WORDS["given_names"]
+        return given or self.lower in _PLACES
 
 
-def _is_name(word: str, capitals: Capitals, *, opens: bool, titled: bool) -> bool:
+def _words(text: str) -> Iterator[_Word]:
+    before: re.Match[str] | None = None
+    for match in _WORD.finditer(text):
+        last = "" if before is None else before["word"].casefold()
+        opens = _OPENS.search(text, max(0, match.start() - 8), match.start()) is not None
+        opens = opens and last not in _WORDS["abbreviations"]
+        title = before if last in _WORDS["titles"] and not opens else None
+        yield _Word(match["word"], match.start("word"), match.end("word"), opens, title)
+        before = match
+
+
+def _is_name(word: _Word, capitals: Capitals) -> bool:
     """Return True for a word that is surely a name, or a part of one."""
-    lower = word.casefold()
-    if not word[0].isupper() or len(word) < 2 or lower in _FUNCTION_WORDS | _WORDS["titles"]:
+    if not _is_capitalised(word):
         return False
-    if word.isupper() and len(word) > _LONGEST_ACRONYM:
-        return False  # shouted
-    if titled:
+    if word.title is not None:
         return True
     if capitals == "nouns":
-        return is_first_name(lower) and lower not in _WORDS["german_nouns"]
-    return not opens or is_first_name(lower)
+        return word.is_known and word.lower not in _WORDS["german_nouns"]
+    return not word.opens or word.is_known
 
 
-def _span(run: list[re.Match[str]], titled: bool) -> NameSpan:
-    start, end = run[0].start("word"), run[-1].end("word")
-    words = [word["word"] for word in run]
-    votes = votes_of_words([word.casefold() for word in words], titled)
-    return NameSpan(start, end, " ".join(words), "concept", votes=votes)
+def _is_capitalised(word: _Word) -> bool:
+    shouted = word.text.isupper() and len(word.text) > _LONGEST_ACRONYM
+    is_word = word.lower in _FUNCTION_WORDS or word.lower in _WORDS["titles"]
+    return word.text[0].isupper() and len(word.text) > 1 and not shouted and not is_word
+
+
+def _span(text: str, run: Sequence[_Word]) -> NameSpan:
+    title = run[0].title
+    start, end = run[0].start, run[-1].end
+    if title is not None and title["word"][0].isupper():
+        start = title.start("word")
+    votes = votes_of_words([word.lower for word in run], title is not None)
+    if run[0].lower in _WORDS["given_names"]:
+        votes["person"] += GAZETTEER_WEIGHT
+    return NameSpan(start, end, text[start:end], "concept", votes=votes)

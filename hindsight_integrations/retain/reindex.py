@@ -24,7 +24,7 @@ from hindsight_integrations.retain.enrichment import (
 from hindsight_integrations.retain.entity_kinds import kinds_by_all_mentions
 from hindsight_integrations.retain.entity_resolution import Resolver
 from hindsight_integrations.retain.extraction import Mention, Passage
-from hindsight_integrations.retain.mentions import candidate_names
+from hindsight_integrations.retain.known_names import candidate_names
 from hindsight_integrations.stores.attempts import attempts
 from hindsight_integrations.stores.base import (
     CHUNK,

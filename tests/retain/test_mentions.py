@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.spacy_pipeline import Annotation
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.retain.mentions import candidate_names, find_all_names
+from hindsight_integrations.retain.known_names import candidate_names
+from hindsight_integrations.retain.mentions import find_all_names
 from tests.bundled import PIPELINE
 
 KNOWN = {
