@@ -22,6 +22,8 @@ from hypothesis import settings
 from hindsight_integrations import Hindsight, Settings
 from hindsight_integrations.nlp.onnx_encoder import cores
 
+from .remembered import Reading
+
 RUN_MYPY = ("test_type_hints.py", "test_typing.py")
 """Modules of tests that check programs, and with them the package and what it imports."""
 
@@ -56,6 +58,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if config.getoption("dist", "no") == "loadgroup" and not hasattr(pytest.Item, "_nodeid"):
         raise pytest.UsageError("pytest-xdist does not group tests here; install 'pytest<9.2'")
+
+
+READING = Reading()
+READING.install()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    READING.off = "nlp" in item.path.parts
 
 
 def pytest_collection_finish() -> None:
