@@ -2,7 +2,8 @@
 
 Forty short memories in each of five languages, the same in all of them, each with a question that
 shares few words with it. A question is asked of the forty memories of its language; figures are
-those of the memory that answers it.
+those of the memory that answers it. Beside them, six banks of 45 memories with 30 questions, each
+of another person, style and language: a workshop's notes, chats, a diary, errands, minutes.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ from pathlib import Path
 
 from benchmarks.quality.command import show_table
 from hindsight_integrations.evaluate.dataset import Dataset, parse_dataset
+from hindsight_integrations.evaluate.formats import load_dataset
 from hindsight_integrations.evaluate.report import Evaluation, markdown_table
 from hindsight_integrations.evaluate.run import evaluate, evaluate_baseline
 from hindsight_integrations.nlp.model_files import list_models
 
 DATA = Path(__file__).parent / "data" / "languages.jsonl"
+BANKS = Path(__file__).parent / "data" / "languages"
 
 BUDGET = 4096
+NARROW = 512
+"""Tokens of a budget that a bank of 45 memories does not fit into."""
 
 
 def datasets() -> Mapping[str, Dataset]:
@@ -67,6 +72,26 @@ def table(models: Sequence[str]) -> str:
     return markdown_table(head, rows)
 
 
+def bank_table(models: Sequence[str]) -> str:
+    """Return the figures of each bank: recall and plain Chroma by model, and BM25."""
+    names = ("R@5", "R@10", f"All@{NARROW}t")
+    rows: list[list[str]] = []
+
+    def figures(evaluation: Evaluation) -> list[str]:
+        return [f"{100 * evaluation.overall[name]:.0f}" for name in names]
+
+    for file in sorted(BANKS.glob("*.json")):
+        data = load_dataset(file)
+        for model in models:
+            ours = evaluate(data, embedder=model, max_tokens=(NARROW,))
+            chroma = evaluate_baseline(data, "chroma", embedder=model, max_tokens=(NARROW,))
+            rows.append([f"{data.name}, {model}", *figures(ours), *figures(chroma)])
+        plain = evaluate_baseline(data, "bm25", max_tokens=(NARROW,))
+        rows.append([f"{data.name}, BM25 alone", "", "", "", *figures(plain)])
+    head = ["", *(f"recall {name}" for name in names), *(f"plain {name}" for name in names)]
+    return markdown_table(head, rows)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return the exit code, 2 if a model cannot be used."""
     ready = [state.model.name for state in list_models() if state.ready]
@@ -80,7 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--section", default="languages", metavar="NAME", help="section of the page"
     )
     given = parser.parse_args(arguments)
-    return show_table(given, lambda: table(given.embedder))
+    tables = (table, bank_table)
+    return show_table(given, lambda: "\n\n".join(make(given.embedder) for make in tables))
 
 
 if __name__ == "__main__":

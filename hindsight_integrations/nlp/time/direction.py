@@ -180,7 +180,8 @@ def direction(
             return Direction("future", Evidence.PRESENT)
         by_verb = _by_verb(sentence, preposition, text[start:end])
     elif tense := language.tense(_clause_around(text, first, last, start, end)):
-        by_verb = Direction(tense, Evidence.TENSE)
+        doubted = tense == "past" and language.code != "en"  # "für den 18. Juli zugesagt"
+        by_verb = Direction(tense, Evidence.DOUBTED if doubted else Evidence.TENSE)
     if done is not None:
         return _by_box(done, by_verb, preposition)
     if by_verb is not None:
