@@ -41,7 +41,7 @@ _NEVER = re.compile(
     r"(?:\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec)",
     re.IGNORECASE,
 )
-"""After a time, these deny it: "tomorrow never came", "Friday is no good", "the 9th, no, the 10th"."""
+"""After a time, these deny it: "tomorrow never came", "Friday is out", "the 9th, no, the 10th"."""
 _ALSO = re.compile(r"\s(?:and|or|und|oder|y|et)\s(?:on\s)?", re.IGNORECASE)
 
 _DOUBTED = re.compile(
