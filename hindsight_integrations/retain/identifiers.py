@@ -71,8 +71,10 @@ def identifiers(text: str) -> Iterator[NameSpan]:
             yield _sure(match, "person")
     for match in _HASHTAG.finditer(text):
         tag = match.group()
-        name = tag if tag[1:].isdigit() else tag[1:]
-        yield NameSpan(match.start(), match.end(), name, "concept")
+        number = tag[1:].isdigit()  # "#4401 told her" begins a ticket's note
+        votes = Counter({name_kinds.NO_PERSON: name_kinds.STATED_WEIGHT * number})
+        name = tag if number else tag[1:]
+        yield NameSpan(match.start(), match.end(), name, "concept", votes=votes)
     for match in _CODE.finditer(text):
         if not _MEASURE.fullmatch(match.group()):
             yield NameSpan(match.start(), match.end(), match.group(), "concept")

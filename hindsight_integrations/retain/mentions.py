@@ -372,9 +372,8 @@ class _Cutter:
             return last.lower in AROUND_NAMES and not (is_suffix or is_surname)
         if end > 1 and self._is_known(words[:end]):
             return False
-        if _SCORE.fullmatch(last.text):
-            return True
-        if _NOT_NUMBERING.match(self.text, last.end):
+        scores = _SCORE.fullmatch(last.text) or self.text[last.start - 1] == ":"  # "2:1"
+        if scores or _NOT_NUMBERING.match(self.text, last.end):
             return True
         follows = after if end == len(words) else words[end]
         counts = follows is not None and not follows.opens and follows.tag in _COUNTED
@@ -394,8 +393,9 @@ class _Cutter:
 
 
 def _is_full_name(words: Sequence[Word]) -> bool:
-    """Return True for several words that are no common ones: "Sung-min Park", not "Tower 7"."""
-    return len(words) > 1 and not any(word.listed or not word.is_capital for word in words)
+    """Return True for words that are no common ones: "Sung-min Park", not "Tower 7", "Lee O2"."""
+    plain = (w.is_capital and not w.listed and w.text[-1].isalpha() for w in words)
+    return len(words) > 1 and all(plain)
 
 
 def _own_votes(words: Sequence[Word], spelled: str, titled: bool) -> Counter[str]:
@@ -463,7 +463,7 @@ def _around_verbs(words: Sequence[Word], kind: str, lead: str) -> list[list[Word
         inside = inside and (word is not words[-1] or word.tag in FINITE_VERBS)
         inside = inside or (before is not None and before.is_capital and _is_end(word, kind))
         small = word.text.islower() and word.lower not in _WORDS["name_links"]
-        parts = kind == "person" or word.tag in FINITE_VERBS or _is_way(words[0], word, kind)
+        parts = kind == "person" or word.tag in FINITE_VERBS or _is_way(words, word, kind)
         parts = parts or word.lower in ("v", "vs") or (lead, word.lower) == ("from", "to")
         if inside and small and parts:
             pieces.append([])
@@ -477,12 +477,13 @@ def _is_end(word: Word, kind: str) -> bool:
     return kind == "person" and word.listed and word.lower not in _WORDS["name_links"]
 
 
-def _is_way(first: Word, word: Word, kind: str) -> bool:
+def _is_way(words: Sequence[Word], word: Word, kind: str) -> bool:
     """Return True for a preposition between two names: "Ghent to Delft", "Odile on New Year"."""
     if word.lower not in _BETWEEN_NAMES:
         return False
-    is_known = is_first_name(first.lower) or first.lower in _WORDS["places"]
-    return kind == "place" or is_known
+    first, following = words[0].lower, words[words.index(word) + 1 :]
+    is_known = is_first_name(first) or first in _WORDS["places"]
+    return kind == "place" or is_known or any(is_first_name(one.lower) for one in following[:1])
 
 
 _BETWEEN_NAMES = frozenset({"for", "to", "on", "from", "at", "with", "via", "than", "about"})

@@ -128,3 +128,67 @@ def test_the_weekday_that_heads_a_note_is_no_time_before_or_after_it(read: Read)
     thursday = "Thu. 14 Fenwick Rd. Boiler out."
     assert read(thursday, NOVEMBER) == []
     assert read("Fri: fix the van", NOVEMBER) == ["2026-11-06"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "days"),
+    [
+        ("We thought of 6 September, a Saturday.", MAY, ["2025-09-06"]),
+        ("We met on 6 September, a Friday.", FEBRUARY, ["2024-09-06"]),
+        ("The rehearsal moves from Thursday to Friday the 5th.", MAY, ["2026-06-05"]),
+        ("The rehearsal is on Friday the 5th.", MAY, ["2026-06-05"]),
+        ("The rehearsal was on Sunday the 5th.", MAY, ["2026-04-05"]),
+    ],
+)
+def test_a_weekday_beside_a_day_tells_its_month_and_year(
+    read: Read, text: str, said: datetime, days: list[str]
+) -> None:
+    assert read(text, said) == days
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("I cannot print invoices since the update on Friday.", ["2026-10-30"]),
+        ("The heating works again since the repair, the invoice comes on Friday.", ["2026-11-06"]),
+        ("Since we are meeting on Friday I will book a room.", ["2026-11-06"]),
+        ("I have since moved the meeting to Friday.", ["2026-11-06"]),
+        ("Gwen gave notice for 30 November.", ["2026-11-30"]),
+        ("Gwen gave notice on 30 October.", ["2026-10-30"]),
+    ],
+)
+def test_what_was_since_is_over_and_a_notice_is_for_a_day_to_come(
+    read: Read, text: str, days: list[str]
+) -> None:
+    assert read(text, NOVEMBER) == days
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("The check was on the 2nd, no, the 3rd.", ["2026-11-03"]),
+        ("The check was on Monday, no, Tuesday.", ["2026-11-03"]),
+        ("On 7 December, no, wait, 8 December we fly.", ["2026-12-08"]),
+        ("The check was on Monday, no problems.", ["2026-11-02"]),
+        ("He rang on Monday, no, I will not come.", ["2026-11-02"]),
+    ],
+)
+def test_a_day_that_is_corrected_at_once_is_not_told(
+    read: Read, text: str, days: list[str]
+) -> None:
+    assert read(text, NOVEMBER) == days
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("Training moves from Wednesday to Thursday from December.", ["2026-12-01"]),
+        ("Swimming will be on Tuesday from next month.", ["2026-12-01"]),
+        ("Training moves from Wednesday to Thursday.", ["2026-11-12"]),
+        ("The call on Tuesday from Maya was short.", ["2026-11-03"]),
+    ],
+)
+def test_a_weekday_from_a_month_on_is_one_of_every_week(
+    read: Read, text: str, days: list[str]
+) -> None:
+    assert read(text, NOVEMBER) == days

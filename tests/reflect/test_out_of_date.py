@@ -121,3 +121,60 @@ def test_a_denial_takes_back(sentence: str) -> None:
 )  # fmt: skip
 def test_what_says_something_of_its_own_is_no_denial(sentence: str) -> None:
     assert not is_retraction(sentence)
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("Ana wants to sell the car.", "Did Ana sell the car?"),
+        ("Dee plans to sell the flat.", "Has Dee sold the flat?"),
+        ("Bo thought about selling the van.", "Did Bo sell the van?"),
+        ("Made Ines captain. Bo had it in 2024.", "Who was captain in 2024?"),
+        ("Insurance (Aviva) informed.", "Who is the insurer?"),
+    ],
+)
+def test_a_wish_another_year_and_another_word_answer_nothing(
+    memory: Hindsight, told: str, question: str
+) -> None:
+    _retain(memory, ("2025-01-09", told))
+    reflection = memory.reflect("b", question, query_time=ASKED)
+    assert not reflection
+    assert reflection.text.startswith("Nothing known for certain.")
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "expected"),
+    [
+        ("Ana did not want to sell the car.", "Did Ana sell the car?", "did not want"),
+        ("Cy tried to sell the bike.", "Did Cy sell the bike?", "tried to sell"),
+        ("Dee sold the flat and wants to travel.", "Did Dee sell the flat?", "Yes: "),
+        ("In 2024 I lived in Jena. I worked at Zeiss.", "Where did I work in 2024?", "Zeiss"),
+        ("The insurer is Aviva.", "Who is the insurer?", "Aviva"),
+    ],
+)
+def test_what_was_tried_denied_or_told_of_that_year_still_answers(
+    memory: Hindsight, told: str, question: str, expected: str
+) -> None:
+    _retain(memory, ("2025-01-09", told))
+    reflection = memory.reflect("b", question, query_time=ASKED)
+    assert reflection
+    assert expected in reflection.text
+
+
+def test_a_date_that_was_put_off_is_quoted_no_more(memory: Hindsight) -> None:
+    _retain(
+        memory,
+        ("2025-05-07", "The launch was planned for 3 June."),
+        ("2025-05-09", "The launch was put off to 10 June. The party was on 4 May."),
+        ("2025-05-10", "We put the vase back on the shelf. Party snaps came today."),
+    )
+    assert "10 June" in (launch := _answer(memory, "When was the launch?"))
+    assert "3 June" not in launch
+    assert "4 May" in _answer(memory, "When was the party?")
+
+
+def test_who_says_that_they_quit_works_there_no_more(memory: Hindsight) -> None:
+    memory.retain("b", "I work at Linden School.", speaker="Mirela", timestamp="2025-01-09")
+    quits = "I quit at Linden School, I start at the Academy of Music after the summer."
+    memory.retain("b", quits, speaker="Mirela", timestamp="2025-05-09")
+    assert _answer(memory, "Where does Mirela work?").startswith("- Mirela: “I quit at")

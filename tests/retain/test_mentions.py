@@ -280,3 +280,29 @@ def test_most_mentions_of_the_labelled_conversations_are_found() -> None:
     assert labelled >= 120
     assert missed / labelled <= 0.15
     assert invented / labelled <= 0.15
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("League opener: beat Kingsbury Rangers 2:1 at home.", ["Kingsbury Rangers"]),
+        ("Let the flat of 7 Cooper's Row to Gwen Pritchard.", ["Cooper's Row", "Gwen Pritchard"]),
+        ("The Death Row Records box is at Ana's.", ["Death Row Records", "Ana"]),
+    ],
+)
+def test_a_score_or_who_gets_it_is_no_part_of_a_name(text: str, names: list[str]) -> None:
+    assert found(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        ("#4401 told her to restart the spooler.", "#4401", "concept"),
+        ("We go to Schloss Erlen. Schloss Erlen was free.", "Schloss Erlen", "place"),
+        ("Thought about selling Cooper's Row.", "Cooper's Row", "place"),
+        ("Okonjo O2 back to 2 L, saturation fine.", "Okonjo O2", "concept"),
+        ("Gwen told her to restart the spooler.", "Gwen", "person"),
+    ],
+)
+def test_a_number_is_no_person(text: str, name: str, kind: str) -> None:
+    assert kinds(text)[name] == kind

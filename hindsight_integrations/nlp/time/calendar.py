@@ -33,7 +33,9 @@ _LENGTH = {
     Precision.WEEK: timedelta(weeks=1),
 }
 _LONGEST_GAP = 9
-"""Cycles searched for an occurrence: 29 February can be eight years away."""
+"""Years searched for an occurrence: 29 February can be eight years away."""
+_LONGEST_GAP_OF_MONTHS = 20
+"""Months, and weeks, searched: Friday the 13th can be 14 months away, Friday the 31st 20."""
 
 _FIRST_MONTH = {"north": (3, 6, 9, 12), "south": (9, 12, 3, 6)}
 """First months of the meteorological seasons, from spring to winter."""
@@ -127,7 +129,7 @@ class Recurring:
     def nearest(self, timestamp: datetime) -> TimeSpan:
         """Return the one that is nearest to the timestamp, before or after, or around it."""
         middle = self._number(timestamp)
-        near = self._existing(range(middle - _LONGEST_GAP, middle + _LONGEST_GAP + 1))
+        near = self._existing(range(middle - self._reach, middle + self._reach + 1))
         return min(near, key=lambda span: max(span.start - timestamp, timestamp - span.end))
 
     def current(self, timestamp: datetime) -> TimeSpan:
@@ -146,6 +148,10 @@ class Recurring:
             raise ValueError("it does not occur in that time")
         return span
 
+    @property
+    def _reach(self) -> int:
+        return _LONGEST_GAP if self.cycle is Precision.YEAR else _LONGEST_GAP_OF_MONTHS
+
     def _number(self, timestamp: datetime) -> int:
         if self.cycle is Precision.YEAR:
             return timestamp.year
@@ -154,10 +160,10 @@ class Recurring:
         return (timestamp - EARLIEST) // _LENGTH[Precision.WEEK]
 
     def _backward(self, timestamp: datetime) -> Iterable[int]:
-        return islice(count(self._number(timestamp) + 1, -1), _LONGEST_GAP + 2)
+        return islice(count(self._number(timestamp) + 1, -1), self._reach + 2)
 
     def _forward(self, timestamp: datetime) -> Iterable[int]:
-        return islice(count(self._number(timestamp) - 1), _LONGEST_GAP + 2)
+        return islice(count(self._number(timestamp) - 1), self._reach + 2)
 
     def _first(self, numbers: Iterable[int], wanted: Callable[[TimeSpan], bool]) -> TimeSpan:
         for span in self._existing(numbers):

@@ -258,6 +258,7 @@ def _weekday_after_next(match: Match) -> When | None:
     "(?<=[BY SINCE UNTIL FROM FOR TO BEFORE AFTER BETWEEN])THE ORDINAL "
     "(?=$|[STOP DOT COMMA CLOSE TO UNTIL DASH AND AT])",
     "(?<=ON THE ORDINAL AND)THE? ORDINAL END",
+    "(?<=ON THE ORDINAL COMMA UNKNOWN COMMA)THE ORDINAL END",
     "(?<=BETWEEN THE ORDINAL AND)THE? ORDINAL END",
     only="en",
 )
@@ -554,10 +555,11 @@ def _spelled_year(match: Match) -> When | None:
 
 
 @NAMED_DAYS.rule("WEEKDAY COMMA? ARTICLE TIME", "MAYBE_WEEKDAY COMMA? TIME")
+@NAMED_DAYS.rule("TIME COMMA ONE WEEKDAY", only="en de")
 def _weekday_of_date(match: Match) -> When | None:
     """Read a date with its weekday; without a year, it is the nearest that fits."""
     weekday = match.value(TokenKind.WEEKDAY, TokenKind.MAYBE_WEEKDAY)
-    date = match.whens()[-1]
+    date = match.context.when(match.all(TokenKind.TIME)[0])
     if weekday == calendar.WEEKEND:
         return _weekend_of_dates(date, match.now)
     if date.precision is not Precision.DAY or isinstance(date, TimeSpan):

@@ -74,15 +74,16 @@ _REPEATED = re.compile(
 _EACH_WEEK = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?<!first )(?<!next )weekly)\b"
     r"|\bnow (?:on )?[a-z]{3,6}day and (?:on )?[a-z]{3,6}day\b|\bdays \((?:mon|tue|wed|thu)"
+    r"|day from (?:next (?:month|term|season)|(?:(?:jan|febr)uary|march|april|may|june|july|august"
+    r"|(?:septem|octo|novem|decem)ber)\b(?!['’]))"
 )
-"""Beside a weekday, these make it one of every week: "thursdays is bins, tuesday for glass"."""
+"""Beside a weekday, these make it one of every week: "thursdays is bins", "Monday from May"."""
 
 _HOUR = re.compile(
     r"\bat (?:\d|(?:half|quarter|noon|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
     r"|twelve)\b)"
 )
-_CLOSED = frozenset({"shut", "closed"})
-"""Past forms that as well tell a state to come: "practice shut from 19 August"."""
+_CLOSED = frozenset({"shut", "closed"})  # they tell a state to come too: "shut from 19 August"
 
 _LEFT = re.compile(r"\b(?:left over|left|leftover|leftovers|remaining|dating|dates)\Z")
 """Words after which "from" gives an origin: "the orders left over from December"."""
@@ -460,6 +461,8 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
     before = [chain for chain in inside if chain.first < sentence.time]
     if not inside:
         return None
+    if "since" in sentence.folded(before[-1].end if before else sentence.start, sentence.time):
+        return Direction("past", Evidence.TENSE)  # "I cannot print since the update on Friday"
     last = -2 if before[1:] and _is_entered_for(sentence.words, before[-1]) else -1
     chain = before[last] if before else inside[0]
     if before and _sets(chain.verb, preposition):
@@ -558,8 +561,7 @@ def _evidence_of_past(sentence: _Sentence, chain: _Chain, preposition: str) -> E
     if "to" in told and not _INTENDED.isdisjoint(told):
         return Evidence.ASIDE  # "were going to fly on 21 April", which may be to come
     arranged = not _WORDS["arranging"].isdisjoint(verb_stems(chain.verb))
-    if "to" in told[1:] and _is_speech(told[0]):
-        arranged = True  # "promised to be done by April"
+    arranged |= "to" in told[1:] and _is_speech(told[0])  # "promised to be done by April"
     return Evidence.DOUBTED if headline or arranged else Evidence.TENSE
 
 
@@ -597,10 +599,8 @@ def _origin(sentence: _Sentence, nouns: Sequence[str], time: str) -> Direction |
 
 def _is_entered(sentence: _Sentence, preposition: str) -> bool:
     """Return True for an entry into a calendar: "noted in the diary for 5 May"."""
-    if preposition != "for":
-        return False
     written = sentence.folded(sentence.start, sentence.time)
-    return not _WORDS["calendars"].isdisjoint(written)
+    return preposition == "for" and not _WORDS["calendars"].isdisjoint(written)
 
 
 def _is_moved(sentence: _Sentence) -> bool:

@@ -36,10 +36,12 @@ _DENIED_IN_SPANISH = re.compile(r"\bno\s(?:(?:el|en)\s)?(?:(?:la|los)\s)?\Z", re
 _NEVER = re.compile(
     r"\s(?:(?:never|nunca|nie|ne\s\w+\sjamais)\b"
     r"|(?:is|are)\s(?:no\s(?:good|better|use)|not\s(?:good|possible|any\sbetter)|impossible|out)\b"
-    r"|(?:does|do|will|wo)(?:n['’]t|\snot)\s(?:do|work|suit)\b)",
+    r"|(?:does|do|will|wo)(?:n['’]t|\snot)\s(?:do|work|suit)\b)"
+    r"|,?\s[-–—]?\s?(?:no(?:,?\s(?:wait|sorry))?|sorry|i\smeant?),\s(?:on\s|in\s)?(?:the\s)?"
+    r"(?:\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec)",
     re.IGNORECASE,
 )
-"""After a time that is the subject: "tomorrow never came", "Friday is no good"."""
+"""After a time, these deny it: "tomorrow never came", "Friday is out", "the 9th, no, the 10th"."""
 _ALSO = re.compile(r"\s(?:and|or|und|oder|y|et)\s(?:on\s)?", re.IGNORECASE)
 
 _DOUBTED = re.compile(

@@ -44,6 +44,9 @@ _RECENT = range(1900, 2100)
 )
 def _range(match: Match) -> When | None:
     """Read a range of two times: "from 2004 to 2005", "between May and July 2021"."""
+    weekly = match.has(TokenKind.WEEKDAY)
+    if weekly and is_habit(match.context.text, match.start, match.end):
+        return None
     if match.has(TokenKind.FROM) and is_moved_from(match.context.text, match.start):
         return _moved_to(match)
     if match.context.word_before(match.start).casefold() in WORDS["changes"]:
@@ -51,11 +54,7 @@ def _range(match: Match) -> When | None:
     last_words = match.context.text[match.tokens[-1].start : match.end]
     if match.has(TokenKind.DASH) and not any(character.isdigit() for character in last_words):
         return None  # a dash between clauses: "we met last Friday - next week we go on"
-    first, last = match.whens()
-    weekly = isinstance(first, Recurring) and first.cycle is Precision.WEEK
-    if weekly and is_habit(match.context.text, match.start, match.end):
-        return None
-    return _between(match, first, last)
+    return _between(match, *match.whens())
 
 
 def _moved_to(match: Match) -> When | None:

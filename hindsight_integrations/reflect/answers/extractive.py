@@ -200,8 +200,10 @@ def _matching_answers(context: Context, query: Query, windows: Sequence[TimeSpan
             continue
         for statement in statements(memory):
             match = Match(statement, query)
-            if events and not match.lies_in(windows):
-                continue
+            opens = memory.text.strip().startswith(statement.sentence.text)
+            undated = windows and opens and len(memory.text.strip()) > len(statement.sentence.text)
+            if (events or (undated and not match.has_time())) and not match.lies_in(windows):
+                continue  # "I was made chair. Bo had been it in 2019." tells of no chair in 2019
             if match.fits() and match.answers():
                 key = text_fingerprint(statement.text)
                 if key not in answers:
@@ -318,6 +320,8 @@ def _current_answers(answers: Sequence[_Answer], query: Query, context: Context)
         answers = current or _replacements(answers, query, context) or answers
         answers = _after_last_change(answers)
         answers = _endings_by_short_name(answers, query, context) or answers
+    elif query.asked is Asked.WHEN:
+        answers = _after_last_change(answers)
     return sorted(answers, key=lambda answer: answer.said_at, reverse=True)[:MAX_STATEMENTS]
 
 

@@ -174,6 +174,15 @@ def is_rumoured(sentence: Sentence, index: int) -> bool:
     return word.dep == "ccomp" and knows and bool(by) and by <= _WORDS["nobody_known"]
 
 
+def is_only_wished(sentence: Sentence, index: int) -> bool:
+    """Return True for the "sell" of "wants to sell it" and "thought about selling it"."""
+    above = sentence.words[sentence.words[index].head]
+    if sentence.words[index].dep == "pcomp":
+        above = sentence.words[above.head]
+    under = sentence.words[index].dep in ("xcomp", "pcomp") and above.lemma in _WORDS["wished"]
+    return under and not sentence.is_denied(above.index)
+
+
 def _has_auxiliary(sentence: Sentence, index: int) -> bool:
     """Return True if a participle has an auxiliary: "that Ben is painting"."""
     return bool(sentence.children(index, "aux", "auxpass"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import pairwise
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import word_sets
@@ -314,9 +315,16 @@ class Match(VerdictMatch, CauseMatch, PersonMatch):
             self._query.asked, ("move", "relocate")
         )
         said = any(w.lemma in moving or w.lemma in WORDS["replacing"] for w in self._words)
-        said = said or self._begins()
+        said = said or self._begins() or (self._query.asked is Asked.WHEN and self._is_put_off())
         single = self._query.is_single_valued and (said or self.is_appointed())
         return single or bool(self._takers())
+
+    def _is_put_off(self) -> bool:
+        """Return True for "surgery put off to Monday", "put back to June"."""
+        return any(
+            word.lemma == "put" and after.lower in ("off", "back", "forward")
+            for word, after in pairwise(self._words)
+        )
 
     def _begins(self) -> bool:
         """Return True for what is so since a day: "From May the club meets in the hall"."""

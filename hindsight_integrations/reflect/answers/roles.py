@@ -18,6 +18,7 @@ from hindsight_integrations.reflect.answers.factual import (
     is_beside,
     is_done_by_noun,
     is_modifier,
+    is_only_wished,
     is_rumoured,
     is_told,
 )
@@ -110,7 +111,9 @@ class RoleMatch(TermMatch):
         """Return True if a verb states a fact; for a yes-or-no question also if it is denied."""
         query, word = self._query, self._words[index]
         if query.asked in _OF_ANY or (query.asked is Asked.HOW and word.dep == "advcl"):
+            done = query.asked is Asked.WHETHER and query.tense in ("past", "perfect")
             rumoured = query.asked is Asked.WHETHER and is_rumoured(self._sentence, index)
+            rumoured = rumoured or (done and is_only_wished(self._sentence, index))
             return not rumoured and not is_modifier(self._sentence, index)
         planned = query.future or (query.asked is Asked.WHEN and not query.past)
         return is_told(self._sentence, index, planned, query.past or query.tense == "perfect")

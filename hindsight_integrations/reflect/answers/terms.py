@@ -97,6 +97,8 @@ class TermMatch:
             )
         if is_person(word) and word.is_proper:  # "where does simon live"
             return entity_norm(word.text) == entity_norm(term.text)
+        if word.is_noun and word.text[-2:] != (end := term.text[-2:]) and end in ("er", "or"):
+            return word.lemma == term.text.casefold()  # an "insurance" is no "insurer"
         own = set(lexemes(word.text))
         return bool(term.stems & own or term.stems & set(lexemes(word.lemma)))
 

@@ -170,7 +170,7 @@ class VerdictMatch(RoleMatch):
         places = lexemes_of(word.text for word in told.words if word.is_proper) - of_subject
         return any(
             bool(self.agents(verb) & own)
-            and word.tag in ("VBD", "VBN")
+            and (word.tag in ("VBD", "VBN") or word.tag + word.text == "VBPquit")
             and not self._sentence.is_denied(verb)
             and any(
                 places.intersection(lexemes(self._words[i].text)) for i in self._near(verb) - own
