@@ -58,8 +58,7 @@ _NEWLINE = re.compile(r"\n")
 _REACH = 400
 """Characters on each side of a time that can be of its sentence."""
 
-_WRAPPED = 50
-"""Characters of a line that is wrapped rather than ended, at least."""
+_WRAPPED = 50  # characters of a line that is wrapped rather than ended, at least
 
 _MARKS = frozenset(",:()–—")
 _LINKING = frozenset(
