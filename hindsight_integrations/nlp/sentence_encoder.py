@@ -1,6 +1,6 @@
 """The Universal Sentence Encoder, for memories in other languages than English.
 
-A text in one of sixteen languages gets one vector, near those of texts that mean the same in any of
+A text in one of fifteen languages gets one vector, near those of texts that mean the same in any of
 them. There are no vectors of tokens, so recall with it does without late interaction.
 
 Source: Yang et al., "Multilingual Universal Sentence Encoder for Semantic Retrieval", 2019.
