@@ -886,3 +886,23 @@ class TestAnchorWindow:
         ):
             window = anchor_window(anchor, event, THURSDAY.replace(tzinfo=None))
             assert EARLIEST <= window.start < window.end <= LATEST
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Fürs Sommerfest am 18. Juli haben wir zugesagt.", []),
+        ("Familia, ya le han dado fecha para lo de mamá: el 12 de agosto.", []),
+        ("Maman a choisi la clinique pour le 24 juin.", []),
+        ("Am 6. Februar haben wir den Vertrag unterschrieben.", ["2025-02-06"]),
+        ("La última semana de julio estoy en Valencia.", []),
+        ("On part la dernière semaine du mois de juillet.", []),
+        ("Letzte Woche im Büro war es laut.", ["2025-03-03"]),
+        ("La semana pasada estuve allí.", ["2025-03-03"]),
+    ],
+)
+def test_in_other_languages_what_may_be_another_year_or_period_is_not_told(
+    text: str, told: list[str]
+) -> None:
+    found = find_times(text, datetime(2025, 3, 13, 12, tzinfo=UTC))
+    assert [f"{time.span.start:%Y-%m-%d}" for time in found] == told

@@ -393,10 +393,10 @@ def _this(match: Match, recurring: Recurring) -> TimeSpan:
 def _possessed(match: Match) -> bool:
     """Return True for a period of a story: "my last year at school", "last week of the term"."""
     context = match.context
-    owned = context.is_owned(match.start)
-    if owned or context.language.code != "en":
-        return owned
-    return context.word_after(match.end) == "of" or is_in_a_month(match)
+    of_another = context.word_after(match.end) in ("of", "de", "del", "du", "des")
+    if context.is_owned(match.start) or of_another:
+        return True
+    return context.language.code == "en" and is_in_a_month(match)
 
 
 @DATES.rule("[ROLLING WHICH] QUANTITY ANY_UNIT", "ROLLING UNIT")
