@@ -18,6 +18,7 @@ from benchmarks.quality.study import Study, best_first
 from hindsight_integrations import Hindsight
 from hindsight_integrations.evaluate import evaluate, parse_dataset
 from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Weights
+from hindsight_integrations.recall.relevance import BUNDLED
 
 DATA = {
     "dataset": "harbour",
@@ -149,7 +150,7 @@ def test_relevance_and_stopping_are_measured_for_each_file() -> None:
     assert kitchen.kept == 1.0
     assert 0 < kitchen.tokens < 60
     assert kitchen.silent_small >= 0.7
-    rows = relevance.table(asked, [kitchen, kitchen]).splitlines()
+    rows = relevance.table(asked, [kitchen, kitchen], BUNDLED).splitlines()
     assert rows[3].startswith("| kitchen |")
 
 
