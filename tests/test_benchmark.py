@@ -115,8 +115,8 @@ def test_two_are_timed_in_turns_on_the_same_cases() -> None:
 
 @pytest.mark.slow
 def test_two_places_get_the_same_bank_and_a_ratio(tmp_path: Path) -> None:
-    places = (Place(tmp_path / name) for name in ("one", "other"))
-    found = measure_ratio(*places, 60, Extent(questions=4, turns=20, sentences=2))
+    one, other = Place(tmp_path / "one"), Place(tmp_path / "other")
+    found = measure_ratio(one, other, 60, Extent(questions=4, turns=20, sentences=2))
     assert 0.2 < found.recall.served.p50 / found.recall.embedded.p50 < 5
     assert found.turns == 20
     assert "**ratio of the p50s**" in table({60: found})

@@ -145,7 +145,7 @@ MESSAGES = [
     HumanMessage("I am allergic to nuts.", name="Ann"),
     AIMessage([{"type": "text", "text": "I will remember."}]),
     ToolMessage("4711", tool_call_id="1"),
-    ChatMessage("And I sail.", role="user"),
+    ChatMessage(content="And I sail.", role="user"),
 ]
 
 

@@ -55,9 +55,9 @@ def test_items_keep_the_metadata_that_all_pages_share() -> None:
 
 
 def test_a_reply_that_was_collected_from_a_stream_is_retained() -> None:
-    streamed = AIMessageChunk("You parked on ") + AIMessageChunk("level 3.")
+    streamed = AIMessageChunk(content="You parked on ") + AIMessageChunk(content="level 3.")
     with Hindsight.in_memory() as memory:
-        asked = HumanMessageChunk("Where did I park?")
+        asked = HumanMessageChunk(content="Where did I park?")
         memory.retain_messages("a", [asked, streamed], session="s")
         said = [(one.speaker, one.text) for one in memory.memories.list("a")]
     assert said == [("user", "Where did I park?"), ("assistant", "You parked on level 3.")]

@@ -130,7 +130,7 @@ def test_filters_choose_what_is_counted(memory: Hindsight) -> None:
     with pytest.raises(InvalidInputError, match="limit"):
         memory.graph("bank", limit=0)
     with pytest.raises(TypeError, match="colour"):
-        memory.graph("bank", colour="red")
+        memory.graph("bank", colour="red")  # type: ignore[call-arg]
 
 
 async def test_pictures_have_async_variants(memory: Hindsight) -> None:

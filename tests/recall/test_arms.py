@@ -358,7 +358,7 @@ def test_activation_flows_from_a_name_to_its_memories_and_on_to_their_names() ->
 
 def test_what_is_read_ahead_changes_no_answer_and_spares_reads() -> None:
     mentioned = {"a": "XY", "b": "YZ", "c": "Z", "d": "ZW", "e": "W"}
-    links = [Link(*ends, LinkKind.SEMANTIC, 0.5) for ends in ("ab", "be", "dc")]
+    links = [Link(one, other, LinkKind.SEMANTIC, 0.5) for one, other in ("ab", "be", "dc")]
     similar = [ArmHit("c", 0.9, ""), ArmHit("e", 0.8, "")]
     plain = People(mentioned, links)
     expected = plain.found("X", similar)

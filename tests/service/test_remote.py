@@ -125,7 +125,7 @@ def test_errors_are_those_of_the_memory_itself(url: str) -> None:
         with pytest.raises(
             TypeError, match=r"unexpected keyword argument 'topk'; arguments: bank_id"
         ):
-            memory.recall("b", "?", topk=3)
+            memory.recall("b", "?", topk=3)  # type: ignore[call-arg]
         result = memory.retain_many("b", ["fine", 7, Item("x", confidence=3.0)])
         assert [(each.index, type(each.error)) for each in result.failed] == [
             (1, InvalidInputError),

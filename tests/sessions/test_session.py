@@ -78,7 +78,7 @@ class Reader:
 
 @pytest.fixture(scope="module")
 def deaf() -> Iterator[Listening]:
-    with Listening.in_memory(deaf=True) as memory:
+    with Listening.in_memory(deaf=True) as memory:  # type: ignore[call-arg]
         yield memory
 
 

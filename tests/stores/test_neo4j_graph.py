@@ -455,8 +455,8 @@ def generated(random: Random, count: int) -> ChangeSet:
         memories=(*memories, *concluded),
         mark_consolidated=tuple(random.sample(ids, count // 2)),
         links=tuple(
-            link(*random.sample(ids, 2), random.choice([0.3, 0.5, 0.9]), random.choice([*LinkKind]))
-            for _ in range(4 * count)
+            link(one, other, random.choice([0.3, 0.5, 0.9]), random.choice([*LinkKind]))
+            for one, other in (random.sample(ids, 2) for _ in range(4 * count))
         ),
     )
 
