@@ -49,9 +49,13 @@ _ACRONYM = re.compile(r"(?:[a-z]\.)+[a-z]")
 
 _DIGIT_GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ENGLISH_ENDING = re.compile(r"'(?:s|m|d|re|ve|ll)$")
+_CYRILLIC = re.compile("[\u0400-\u04ff]+")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 # Accents of Latin, Greek and Cyrillic, Hebrew points, Arabic vowels: often left out in writing.
-_OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0670]")
+# The breve of the Cyrillic short i and short u never is: they are letters of their own.
+_OPTIONAL_MARKS = re.compile(
+    "(?<![\u0438\u0443])\u0306|[\u0300-\u0305\u0307-\u036f\u0591-\u05c7\u064b-\u0652\u0670]"
+)
 _PLAIN_SIGNS = str.maketrans(
     dict.fromkeys("\u2018\u2019\u02bc", "'")
     | dict.fromkeys("\u2010\u2011\u2212", "-")
@@ -64,8 +68,8 @@ _STOP_WORDS = word_sets("text")["stop_words"]
 def lexemes(text: str) -> list[str]:
     """Return the terms of a text, in order, repetitions included.
 
-    Case, accents and width do not count. English words are stemmed and stop words left out;
-    negations stay ("don't" gives "not"). "INV-20417" gives "inv-20417", "inv" and "20417";
+    Case, accents and width do not count. English words are stemmed and stop words left out, words
+    in Cyrillic are stemmed as Russian; negations stay ("don't" gives "not"). "INV-20417" gives "inv-20417", "inv" and "20417";
     "3,000" gives "3000", "7th" gives "7". Han, kana, Thai, Lao, Khmer and Myanmar give pairs of
     neighbouring characters, Hangul gives words and pairs; each emoji is a lexeme.
 
@@ -146,7 +150,10 @@ def _part_lexemes(match: re.Match[str]) -> Iterator[str]:
     if kind == "word" and part.isascii():
         if part not in _STOP_WORDS:
             ordinal = _ORDINAL.fullmatch(part)
-            yield (ordinal[1] if ordinal else _stem(part))[:LONGEST]
+            yield (ordinal[1] if ordinal else _stem(part, "english"))[:LONGEST]
+        return
+    if _CYRILLIC.fullmatch(part):
+        yield _stem(part, "russian")[:LONGEST]
         return
     if kind != "unspaced" or len(part) == 1:
         yield part[:LONGEST]
@@ -158,17 +165,17 @@ _stemming = Lock()
 
 
 @cache
-def _stemmer() -> Stemmer:
+def _stemmer(language: str) -> Stemmer:
     from Stemmer import Stemmer
 
-    return Stemmer("english", 0)  # its own cache off: lexemes are cached here
+    return Stemmer(language, 0)  # its own cache off: lexemes are cached here
 
 
-def _stem(word: str) -> str:
+def _stem(word: str, language: str) -> str:
     if len(word) > LONGEST or not word.isalpha():
         return word
     with _stemming:  # a stemmer is not thread-safe
-        stem: str = _stemmer().stemWord(word)
+        stem: str = _stemmer(language).stemWord(word)
     return stem
 
 
