@@ -17,8 +17,8 @@ from benchmarks.quality.fitting import NEUTRAL, fit
 from benchmarks.quality.study import Study, best_first
 from hindsight_integrations import Hindsight
 from hindsight_integrations.evaluate import evaluate, parse_dataset
-from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Weights
 from hindsight_integrations.recall.relevance import BUNDLED
+from hindsight_integrations.recall.weights import DEFAULT_WEIGHTS, Weights
 
 DATA = {
     "dataset": "harbour",

@@ -20,7 +20,7 @@ from hindsight_integrations.explain import (
     why,
 )
 from hindsight_integrations.models import Arm, Memory, Precision, TimeSpan
-from hindsight_integrations.recall.ranking import Weights
+from hindsight_integrations.recall.weights import Weights
 from hindsight_integrations.results import ArmScore, Failure, Recalled, RecallResult, Signal, Window
 
 SAID = datetime(2025, 5, 15, 17, 54, tzinfo=UTC)

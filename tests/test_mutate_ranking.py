@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations.recall.ranking import Weights
+from hindsight_integrations.recall.weights import Weights
 from tests.mutate_ranking import all_mutants, ranking_tests
 
 ROOT = Path(__file__).parent.parent

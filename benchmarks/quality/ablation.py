@@ -19,7 +19,7 @@ from hindsight_integrations.client import Hindsight
 from hindsight_integrations.evaluate.formats import load_dataset
 from hindsight_integrations.evaluate.report import markdown_table
 from hindsight_integrations.models import Arm
-from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Weights
+from hindsight_integrations.recall.weights import DEFAULT_WEIGHTS, Weights
 
 SIGNALS: Mapping[str, tuple[str, ...]] = {
     "late interaction": ("interaction", "residual"),

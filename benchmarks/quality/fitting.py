@@ -16,7 +16,8 @@ from benchmarks.quality.study import Case, Study
 from hindsight_integrations.evaluate.metrics import supports
 from hindsight_integrations.recall import packing
 from hindsight_integrations.recall.base import DEPTHS
-from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Weights, rank
+from hindsight_integrations.recall.ranking import rank
+from hindsight_integrations.recall.weights import DEFAULT_WEIGHTS, Weights
 
 STEPS = (0.0, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0)
 """Values tried for a weight, as multiples of its neutral value."""

@@ -22,7 +22,7 @@ from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.evaluate.formats import load_dataset
 from hindsight_integrations.evaluate.report import markdown_table
-from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Weights
+from hindsight_integrations.recall.weights import DEFAULT_WEIGHTS, Weights
 
 SHOWN = ("R@5", "R@10", "All@1024t", "All@2048t", "All@4096t")
 

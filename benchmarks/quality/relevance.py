@@ -25,7 +25,7 @@ from hindsight_integrations.evaluate.metrics import figures
 from hindsight_integrations.evaluate.report import markdown_table
 from hindsight_integrations.evaluate.systems import HindsightSystem, hits
 from hindsight_integrations.recall.base import DEPTHS
-from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, rank
+from hindsight_integrations.recall.ranking import rank
 from hindsight_integrations.recall.relevance import (
     BUNDLED,
     CALIBRATIONS,
@@ -34,6 +34,7 @@ from hindsight_integrations.recall.relevance import (
     logistic,
 )
 from hindsight_integrations.recall.scaling import Scores
+from hindsight_integrations.recall.weights import DEFAULT_WEIGHTS
 
 SMALL_TALK = (
     "Thanks!", "ok", "Hello there", "good morning", "lol", "bye", "Have a nice day!", "hmm",

@@ -23,8 +23,9 @@ from hindsight_integrations.recall.dependencies import Clock, RecallDependencies
 from hindsight_integrations.recall.gathering import gather_pool
 from hindsight_integrations.recall.packing import pack
 from hindsight_integrations.recall.pool import Pool
-from hindsight_integrations.recall.ranking import Weights, rank
+from hindsight_integrations.recall.ranking import rank
 from hindsight_integrations.recall.request import recall_request
+from hindsight_integrations.recall.weights import Weights
 from hindsight_integrations.stores.base import MEMORY, Candidate, StoredBank
 
 

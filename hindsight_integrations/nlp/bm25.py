@@ -68,10 +68,11 @@ _STOP_WORDS = word_sets("text")["stop_words"]
 def lexemes(text: str) -> list[str]:
     """Return the terms of a text, in order, repetitions included.
 
-    Case, accents and width do not count. English words are stemmed and stop words left out, words
-    in Cyrillic are stemmed as Russian; negations stay ("don't" gives "not"). "INV-20417" gives "inv-20417", "inv" and "20417";
-    "3,000" gives "3000", "7th" gives "7". Han, kana, Thai, Lao, Khmer and Myanmar give pairs of
-    neighbouring characters, Hangul gives words and pairs; each emoji is a lexeme.
+    Case, accents and width do not count. English words are stemmed and stop words left out; words
+    in Cyrillic are stemmed as Russian. Negations stay ("don't" gives "not"). "INV-20417" gives
+    "inv-20417", "inv" and "20417"; "3,000" gives "3000", "7th" gives "7". Han, kana, Thai, Lao,
+    Khmer and Myanmar give pairs of neighbouring characters, Hangul gives words and pairs; each
+    emoji is a lexeme.
 
     A lexeme has 1 to 64 characters, none of them a space, a quotation mark or a control
     character.

@@ -54,6 +54,7 @@ _ELSEWHERE_ONLY = (_GERMAN | _ELSEWHERE["romance_and_others"]) - _ELSEWHERE["sha
 _FREQUENT_ENGLISH = (
     frozenset(_LANGUAGES["english"].replace("|", " ").split()) | _ASKING
 ) - _ELSEWHERE["shared"]
+_ASKING_ELSEWHERE = (_ELSEWHERE_ONLY | _ELSEWHERE["question_words"]) - {"was"}
 _LAST_LATIN = "\u024f"
 _SHOWS = 2_000
 """Characters of a text that its language is told from."""
@@ -74,10 +75,28 @@ def capitals_elsewhere(text: str) -> Capitals | None:
         return "names" if 2 * cased > len(others) else "nothing"
     said = frozenset(_WORD.findall(shown))
     words = frozenset(word.casefold() for word in said)
-    foreign = words & _ELSEWHERE_ONLY | {
-        word for word in said if word[0].islower() and not word.isascii()
-    }
+    foreign = words & _ELSEWHERE_ONLY | _words_with_other_letters(said)
     in_names = said & _ELSEWHERE["in_names"]
     if not foreign or len(foreign | in_names) < max(2, 2 * len(words & _FREQUENT_ENGLISH) + 1):
         return None
     return "nouns" if 2 * len(words & _GERMAN) > len(words & _ELSEWHERE_ONLY) else "names"
+
+
+def asks_in_another_language(question: str) -> bool:
+    """Return True if a question is surely not English; of names alone it is not known.
+
+    A question is short: besides what `capitals_elsewhere` takes for another language, one word of
+    another language shows it if there is no frequent English word.
+    """
+    shown = question[:_SHOWS]
+    if capitals_elsewhere(shown) is not None:
+        return True
+    said = frozenset(_WORD.findall(shown))
+    words = frozenset(word.casefold() for word in said)
+    foreign = words & _ASKING_ELSEWHERE | _words_with_other_letters(said)
+    return bool(foreign) and not words & _FREQUENT_ENGLISH
+
+
+def _words_with_other_letters(words: frozenset[str]) -> frozenset[str]:
+    """Return those in lower case with a letter that English does not have."""
+    return frozenset(word for word in words if word[0].islower() and not word.isascii())

@@ -207,6 +207,9 @@ MODELS: Mapping[str, ModelDescription] = MappingProxyType(
 )
 """Known models by name; the first is the default."""
 
+ENGLISH_MODELS = frozenset(each.id for each in MODELS.values() if each.languages == "English")
+"""Ids of the models that know no other language."""
+
 
 def described(name: str) -> ModelDescription:
     """Return the description of a model. Raises `InvalidInputError` if the name is unknown."""

@@ -20,6 +20,7 @@ from hindsight_integrations.nlp.embeddings import (
     encoded_query,
     query_vector,
 )
+from hindsight_integrations.nlp.language import asks_in_another_language
 from hindsight_integrations.nlp.late_interaction import TokenMatrix, compress, token_matrix
 from hindsight_integrations.nlp.projection import projection_of
 from hindsight_integrations.stores.base import Vector
@@ -61,13 +62,18 @@ class TextEncoder:
         return encoded
 
     def question(self, text: str) -> tuple[Vector, TokenMatrix | None]:
-        """Return a question's vector and its token vectors."""
-        if self.tokens is None:
-            return query_vector(self.embedder, text), None
-        encoded, matrix = _asked(self.tokens, text)
-        if self.in_one_pass:
+        """Return a question's vector, and its token vectors if it has any.
+
+        Those of the published model are left out for a question that is surely not English, a
+        language which the embedder may know better.
+        """
+        if self.in_one_pass and self.tokens is not None:
+            encoded, matrix = _asked(self.tokens, text)
             return encoded.vectors[0], matrix
-        return query_vector(self.embedder, text), matrix
+        vector = query_vector(self.embedder, text)
+        if self.tokens is None or asks_in_another_language(text):
+            return vector, None
+        return vector, _asked(self.tokens, text)[1]
 
     def without_embedder(self, text: str) -> tuple[Vector, TokenMatrix | None]:
         """Return a question's token vectors, and zeros in place of the vector.
@@ -109,9 +115,9 @@ class StandInEmbedder:
         return vectors
 
 
-def _asked(tokens: TokenEncoder, text: str) -> tuple[Encoded, TokenMatrix]:
+def _asked(tokens: TokenEncoder, text: str) -> tuple[Encoded, TokenMatrix | None]:
     encoded = encoded_query(tokens, text)
     projection = projection_of(tokens)
     with one_core():
         matrix = token_matrix(encoded.token_vectors[0], encoded.token_ids[0], projection)
-    return encoded, matrix
+    return encoded, matrix if len(matrix.ids) else None

@@ -67,7 +67,7 @@ class Question:
 
     Attributes:
         vector: its embedding; all zero if the embedder failed.
-        tokens: its token vectors, for late interaction; None if the encoder has none.
+        tokens: its token vectors, for late interaction; None if there are none.
         lexemes: its terms, for BM25.
         windows: the times it asks for.
         events: ids of the memories that tell the events it counts from ("before Alice joined").

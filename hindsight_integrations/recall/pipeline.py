@@ -26,16 +26,11 @@ from hindsight_integrations.recall.entity_notes import (
 )
 from hindsight_integrations.recall.gathering import Gathered, gather_pool
 from hindsight_integrations.recall.pool import Pool, existing
-from hindsight_integrations.recall.ranking import (
-    DEFAULT_WEIGHTS,
-    Ranking,
-    rank,
-    rank_fused,
-    rerank,
-)
+from hindsight_integrations.recall.ranking import Ranking, rank, rank_fused, rerank
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.recall.scaling import Scores
 from hindsight_integrations.recall.unknown_fields import notes_on_entities, notes_on_fields
+from hindsight_integrations.recall.weights import weights_for
 from hindsight_integrations.results import (
     ArmScore,
     EntityNote,
@@ -207,7 +202,8 @@ def _rank(
         return rank_fused(pool, question)
     head = min(DEPTHS[request.budget].head, deps.settings.rerank_candidates)
     with one_core():
-        ranking = rank(pool, question, head, DEFAULT_WEIGHTS, deps.calibration)
+        weights = weights_for(question, deps.encoder.embedder.id)
+        ranking = rank(pool, question, head, weights, deps.calibration)
     if deps.reranker is not None and question.text:
         stating = ranking.order[~pool.memories.context[ranking.order]]
         memories = _read_memories(deps, banks, pool, stating[:head].tolist())

@@ -37,65 +37,8 @@ from hindsight_integrations.recall.relevance import (
 from hindsight_integrations.recall.rerankers import checked_scores
 from hindsight_integrations.recall.scaling import Scores, over_max, standardise
 from hindsight_integrations.recall.versions import asks_for_the_present, newer_version_boost
+from hindsight_integrations.recall.weights import Weights
 from hindsight_integrations.results import Failure, Signals
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """Weight of each signal. Each docstring gives the scale of the signal itself.
-
-    Fitted on all kinds of memory in the development sets of the benchmark at once:
-    docs/benchmarks.md lists the effect of each, and the figures when a kind was left out.
-    Similarity to the question is not divided by its standard deviation in the pool, because that
-    would overrate accidental matches in pools where nothing matches.
-    """
-
-    meaning: float = 6.0
-    """Cosine of the embeddings, -1 to 1. It counts less in dialogues (`in_dialogue`), whose turns
-    are short: late interaction measures their overlap with the question better."""
-    interaction: float = 6.0
-    """Late interaction, -1 to 1: each term of the question is matched to its nearest term in the
-    memory."""
-    terms: float = 0.5
-    """BM25 divided by the logarithm of the number of memories: about 1 for a rare common word."""
-    length: float = -0.4
-    """Logarithm of (number of characters + 10). Long memories use more of the token budget, and
-    resemble every question a little."""
-    date: float = 3.0
-    """Fit of the memory's times to the period asked about, 0 to 1."""
-    neighbours: float = 1.2
-    """Similarity of the previous and next turn to the question."""
-    second_neighbours: float = 0.5
-    """Similarity of the turns two positions away to the question."""
-    session: float = 0.4
-    """Similarity of the whole session to the question."""
-    speaker: float = 3.6
-    """1 if said by the person whom the question asks about, else 0."""
-    asks: float = -0.55
-    """1 if it ends in a question itself, else 0."""
-    answers: float = 3.5
-    """0 to 1: it replies to a question that is similar to the one asked."""
-    information: float = 0.4
-    """Information content of a turn, whatever the question."""
-    own_words: float = -5.0
-    """1 if said by the agent itself, unless the question asks for that; else 0. Its replies repeat
-    what the user said, at ten times the length."""
-    lasting_fact: float = 0.5
-    """1 if it states a lasting fact about somebody and the question asks for advice, else 0."""
-    pagerank: float = 0.55
-    """PageRank that flows from the best hits over shared entities."""
-    shared_name: float = 1.0
-    """Boost of a memory that shares a rare name with one of the best hits."""
-    residual: float = 1.0
-    """Late interaction with the part of the question that the best hits do not cover yet."""
-    feedback: float = 3.0
-    """Cosine with the mean of the best hits, -1 to 1. Below the best hits, a memory similar to all
-    of them is more likely to belong to the answer than one that is only similar to the question
-    [Rocchio, "Relevance Feedback in Information Retrieval", 1971]. Not used in a chat with the
-    agent, where everything resembles its replies."""
-
-
-DEFAULT_WEIGHTS = Weights()
 
 IN_DIALOGUE = 3.6
 """Factor of late interaction among turns of a dialogue."""
@@ -230,7 +173,7 @@ def rank(
     lexical = _bm25(pool, question)
     dialogue = pool.memories.in_dialogue
     interaction_weight = (1.0 + (IN_DIALOGUE - 1.0) * dialogue) * weights.interaction
-    tokens = question.tokens if question.tokens is not None and len(question.tokens.ids) else None
+    tokens = question.tokens
     # Without vectors of the tokens the cosine stands for late interaction as well.
     stand_in = interaction_weight if tokens is None else 0.0
     table.add("meaning", dense, ((1.0 - dialogue) * weights.meaning + stand_in) * dense)

@@ -13,18 +13,11 @@ import pytest
 
 from hindsight_integrations.errors import RerankError
 from hindsight_integrations.models import Memory, MemoryType, TimeSpan, TurnKind
-from hindsight_integrations.nlp.late_interaction import TokenMatrix
 from hindsight_integrations.recall.base import Question
 from hindsight_integrations.recall.pool import Pool
-from hindsight_integrations.recall.ranking import (
-    DEFAULT_WEIGHTS,
-    Ranking,
-    Weights,
-    rank,
-    rank_fused,
-    rerank,
-)
+from hindsight_integrations.recall.ranking import Ranking, rank, rank_fused, rerank
 from hindsight_integrations.recall.relevance import relevance_by_rank
+from hindsight_integrations.recall.weights import DEFAULT_WEIGHTS, Weights
 from hindsight_integrations.results import Window
 from hindsight_integrations.stores.base import Candidate, LexemeStats
 from tests.recall.building import (
@@ -543,12 +536,6 @@ def test_below_the_head_late_interaction_is_foretold_from_cosine_and_terms() -> 
     asked = question(lexemes=["cat"], tokens=asked_tokens((7, {1: 0.8, 2: 0.6})))
     ranking = rank(pool, asked, 3, weights)
     assert value(ranking, "interaction") == pytest.approx([0.8, 0.8, 0.6, 0.6, 0.4], abs=1e-6)
-
-
-def test_a_question_of_no_tokens_has_no_late_interaction() -> None:
-    pool = pool_of([candidate("0"), candidate("1")])
-    blank = TokenMatrix(np.zeros((0, 256), np.float32), np.zeros(0, np.int32))
-    assert "interaction" not in ranked(pool, question(tokens=blank)).names
 
 
 # Shared names

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from hindsight_integrations.recall.pool import Pool
-from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Ranking, rank
+from hindsight_integrations.recall.ranking import Ranking, rank
 from hindsight_integrations.recall.relevance import Calibration
 from hindsight_integrations.recall.signals import names_someone_unknown
+from hindsight_integrations.recall.weights import DEFAULT_WEIGHTS
 from hindsight_integrations.stores.base import LexemeStats
 from tests.recall.building import asked_tokens, candidate, pool_of, question, stored_tokens, unit
 
