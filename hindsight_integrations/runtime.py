@@ -28,7 +28,6 @@ from hindsight_integrations.nlp.text_encoder import StandInEmbedder, TextEncoder
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.recall.dependencies import RecallDependencies
-from hindsight_integrations.recall.relevance import CALIBRATIONS
 from hindsight_integrations.recall.rerankers import LateInteraction, reranker_given
 from hindsight_integrations.reflect.confident import only_confident
 from hindsight_integrations.reflect.consolidation import Consolidation, rounds
@@ -135,8 +134,7 @@ class Runtime:
         """Health checks of additional parts, by name: each returns (healthy, description)."""
         self.recalling = RecallDependencies(
             graph, index, encoder, tokenizer, self._executor, settings, reranker_given(reranker),
-            reranking=reranker is not None, calibration=CALIBRATIONS.get(encoder.embedder.id),
-            turns=computing,
+            reranking=reranker is not None, turns=computing,
         )  # fmt: skip
         self.retaining = RetainDependencies(
             graph, index, encoder, extractor_for(extractor, model, settings, tokenizer), tokenizer,

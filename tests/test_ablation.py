@@ -150,7 +150,7 @@ def test_relevance_and_stopping_are_measured_for_each_file() -> None:
     assert kitchen.kept == 1.0
     assert 0 < kitchen.tokens < 60
     assert kitchen.silent_small >= 0.7
-    rows = relevance.table(asked, [kitchen, kitchen], BUNDLED).splitlines()
+    rows = relevance.table(asked, [kitchen, kitchen], [BUNDLED, BUNDLED]).splitlines()
     assert rows[3].startswith("| kitchen |")
 
 

@@ -2,8 +2,8 @@
 
 Forty short memories in each of five languages, the same in all of them, each with a question that
 shares few words with it. A question is asked of the forty memories of its language; figures are
-those of the memory that answers it. Beside them, six banks of 45 memories with 30 questions, each
-of another person, style and language: a workshop's notes, chats, a diary, errands, minutes.
+those of the memory that answers it. Beside them, banks of 45 memories with 30 questions in thirteen
+languages, each of another person and style: notes, chats, diaries, minutes.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from benchmarks.quality.command import show_table
 from hindsight_integrations.evaluate.dataset import Dataset, parse_dataset
@@ -25,8 +27,6 @@ DATA = Path(__file__).parent / "data" / "languages.jsonl"
 BANKS = Path(__file__).parent / "data" / "languages"
 
 BUDGET = 4096
-NARROW = 512
-"""Tokens of a budget that a bank of 45 memories does not fit into."""
 
 
 def datasets() -> Mapping[str, Dataset]:
@@ -59,38 +59,45 @@ def cells(evaluation: Evaluation) -> list[str]:
 
 def table(models: Sequence[str]) -> str:
     """Return the figures of each language: recall and plain Chroma by model, and BM25."""
-    return comparison(datasets(), models, BUDGET, ("R@1", "R@5", "MRR"), cells)
-
-
-def comparison(
-    data_by_name: Mapping[str, Dataset],
-    models: Sequence[str],
-    budget: int,
-    names: Sequence[str],
-    figures: Callable[[Evaluation], list[str]],
-) -> str:
-    """Return a row for each dataset and model, and one for BM25, of the figures named."""
     rows: list[list[str]] = []
-    for name, data in data_by_name.items():
+    for language, data in datasets().items():
         for model in models:
-            ours = evaluate(data, embedder=model, max_tokens=(budget,))
-            chroma = evaluate_baseline(data, "chroma", embedder=model, max_tokens=(budget,))
-            rows.append([f"{name}, {model}", *figures(ours), *figures(chroma)])
-        plain = evaluate_baseline(data, "bm25", max_tokens=(budget,))
-        rows.append([f"{name}, BM25 alone", "", "", "", *figures(plain)])
+            ours = evaluate(data, embedder=model, max_tokens=(BUDGET,))
+            chroma = evaluate_baseline(data, "chroma", embedder=model, max_tokens=(BUDGET,))
+            rows.append([f"{language}, {model}", *cells(ours), *cells(chroma)])
+        plain = evaluate_baseline(data, "bm25", max_tokens=(BUDGET,))
+        rows.append([f"{language}, BM25 alone", "", "", "", *cells(plain)])
+    names = ("R@1", "R@5", "MRR")
     head = ["", *(f"recall {name}" for name in names), *(f"plain {name}" for name in names)]
     return markdown_table(head, rows)
 
 
 def bank_table(models: Sequence[str]) -> str:
-    """Return the figures of each bank: recall and plain Chroma by model, and BM25."""
-    names = ("R@5", "R@10", f"All@{NARROW}t")
-    banks = map(load_dataset, sorted(BANKS.glob("*.json")))
+    """Return R@5 and R@10 of each bank, and their means: recall, plain Chroma and BM25."""
+    banks = list(map(load_dataset, sorted(BANKS.glob("*.json"))))
+    columns: list[tuple[str, list[Evaluation]]] = []
+    for model in models:
+        ours = [evaluate(bank, embedder=model, max_tokens=(BUDGET,)) for bank in banks]
+        plain = [
+            evaluate_baseline(bank, "chroma", embedder=model, max_tokens=(BUDGET,))
+            for bank in banks
+        ]
+        columns += [(model, ours), ("plain", plain)]
+    columns.append(
+        ("BM25", [evaluate_baseline(bank, "bm25", max_tokens=(BUDGET,)) for bank in banks])
+    )
+    rows = [
+        [bank.name.replace("_", ", "), *(_pair([column[n]]) for _, column in columns)]
+        for n, bank in enumerate(banks)
+    ]
+    rows.append(["mean", *(_pair(column) for _, column in columns)])
+    return markdown_table(["R@5 / R@10", *(name for name, _ in columns)], rows)
 
-    def figures(evaluation: Evaluation) -> list[str]:
-        return [f"{100 * evaluation.overall[name]:.0f}" for name in names]
 
-    return comparison({bank.name: bank for bank in banks}, models, NARROW, names, figures)
+def _pair(evaluations: Sequence[Evaluation]) -> str:
+    """Return the means of R@5 and R@10, in percent."""
+    means = [np.mean([each.overall[name] for each in evaluations]) for name in ("R@5", "R@10")]
+    return " / ".join(f"{100 * mean:.0f}" for mean in means)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

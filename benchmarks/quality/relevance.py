@@ -28,13 +28,13 @@ from hindsight_integrations.recall.base import DEPTHS
 from hindsight_integrations.recall.ranking import rank
 from hindsight_integrations.recall.relevance import (
     BUNDLED,
-    CALIBRATIONS,
     Calibration,
+    calibration_for,
     features,
     logistic,
 )
 from hindsight_integrations.recall.scaling import Scores
-from hindsight_integrations.recall.weights import DEFAULT_WEIGHTS
+from hindsight_integrations.recall.weights import Weights
 
 SMALL_TALK = (
     "Thanks!", "ok", "Hello there", "good morning", "lol", "bye", "Have a nice day!", "hmm",
@@ -106,8 +106,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         stores = list(memories.values())
         asked = [*rankings(datasets, stores, given.every)]
         stops = [*stopping(datasets, stores, given.every)]
-        calibration = CALIBRATIONS.get(stores[0].embedder.id, BUNDLED)
-        return table(asked, stops, calibration)
+        model = stores[0].embedder.id
+        first = [dataset.banks[0].questions[0].question for dataset in datasets]
+        used = [calibration_for(question, model) or BUNDLED for question in first]
+        return table(asked, stops, used)
 
     return run_study(given, report)
 
@@ -119,9 +121,7 @@ def rankings(
     for dataset, memory in zip(datasets, memories, strict=True):
         own = Study(memory, dataset, every=every)
         foreign = Study(memory, with_foreign_questions(dataset, datasets))
-        yield Asked(
-            dataset.name, tuple(map(_judged, own.cases)), tuple(map(_judged, foreign.cases))
-        )
+        yield Asked(dataset.name, _judged(own), _judged(foreign))
 
 
 def foreign_questions(dataset: Dataset, datasets: Sequence[Dataset]) -> list[DataQuestion]:
@@ -146,8 +146,12 @@ def _spread(questions: Sequence[DataQuestion], count: int) -> Sequence[DataQuest
     return questions[:: max(1, len(questions) // count)][:count]
 
 
-def _judged(case: Case) -> Judged:
-    ranking = rank(case.pool, case.question, DEPTHS["mid"].head, DEFAULT_WEIGHTS, BUNDLED)
+def _judged(study: Study) -> tuple[Judged, ...]:
+    return tuple(_judged_case(case, study.weights_in_use(case)) for case in study.cases)
+
+
+def _judged_case(case: Case, weights: Weights) -> Judged:
+    ranking = rank(case.pool, case.question, DEPTHS["mid"].head, weights, BUNDLED)
     best = ranking.order[:DEEP]
     gold = np.isin(best, [*chain.from_iterable(gold_positions(case))])
     all_features = features(ranking.total, ranking.similarity, case.pool.stats.documents)
@@ -225,12 +229,12 @@ def stopping(
         )
 
 
-def table(asked: Sequence[Asked], stops: Sequence[Stop], used: Calibration) -> str:
+def table(asked: Sequence[Asked], stops: Sequence[Stop], used: Sequence[Calibration]) -> str:
     """Return one row for each dataset, and the coefficients fitted on all of them."""
     rows = []
-    for one, stop in zip(asked, stops, strict=True):
+    for one, stop, c in zip(asked, stops, used, strict=True):
         rest = [other for other in asked if other is not one]
-        in_use = np.array([used.share, used.similarity, used.size, used.intercept])
+        in_use = np.array([c.share, c.similarity, c.size, c.intercept])
         left_out = f"{calibration_error(one.own, fit(rest)):.3f}" if rest else "-"
         rows.append(
             [

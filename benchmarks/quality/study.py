@@ -25,7 +25,7 @@ from hindsight_integrations.recall.packing import pack
 from hindsight_integrations.recall.pool import Pool
 from hindsight_integrations.recall.ranking import rank
 from hindsight_integrations.recall.request import recall_request
-from hindsight_integrations.recall.weights import Weights
+from hindsight_integrations.recall.weights import Weights, weights_for
 from hindsight_integrations.stores.base import MEMORY, Candidate, StoredBank
 
 
@@ -71,6 +71,10 @@ class Study:
             system.remember(bank, lambda done: None)
             stored = memory.runtime.bank(system.bank_id(bank))
             self.cases += self._gathered(stored, bank, arms, every)
+
+    def weights_in_use(self, case: Case) -> Weights:
+        """Return the weights that recall ranks this question with."""
+        return weights_for(case.question, self._deps.encoder.embedder.id)
 
     def figures(self, weights: Weights, budgets: Sequence[int]) -> dict[str, float]:
         """Return mean figures over the questions, ranked with these weights."""

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.nlp.language import asks_in_another_language
 
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
@@ -207,8 +208,15 @@ MODELS: Mapping[str, ModelDescription] = MappingProxyType(
 )
 """Known models by name; the first is the default."""
 
-ENGLISH_MODELS = frozenset(each.id for each in MODELS.values() if each.languages == "English")
-"""Ids of the models that know no other language."""
+_ENGLISH_ONLY = frozenset(each.id for each in MODELS.values() if each.languages == "English")
+
+
+def knows_language_of(question: str, model_id: str) -> bool:
+    """Return False if a model knows English alone, and the question is surely not English.
+
+    A model that is not described here may know any language.
+    """
+    return model_id not in _ENGLISH_ONLY or not asks_in_another_language(question)
 
 
 def described(name: str) -> ModelDescription:

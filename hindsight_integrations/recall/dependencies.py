@@ -22,7 +22,6 @@ from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.recall.cache import CandidateCache, VersionedCache
 from hindsight_integrations.recall.layout import LayoutCache
-from hindsight_integrations.recall.relevance import Calibration
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
 
@@ -45,7 +44,6 @@ class RecallDependencies:
     Attributes:
         reranker: orders the head in place of the built-in ranking.
         reranking: if False, the order of the rank fusion is final.
-        calibration: converts the ranking's totals to probabilities, if known for the embedder.
         turns: limits the recalls that compute at the same time; None sets no limit.
     """
 
@@ -57,7 +55,6 @@ class RecallDependencies:
     settings: Settings
     reranker: Reranker | None = None
     reranking: bool = True
-    calibration: Calibration | None = None
     candidates: CandidateCache = field(default_factory=CandidateCache)
     layouts: LayoutCache = field(default_factory=LayoutCache)
     memories: VersionedCache[Memory] = field(default_factory=VersionedCache)

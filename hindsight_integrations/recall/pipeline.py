@@ -27,6 +27,7 @@ from hindsight_integrations.recall.entity_notes import (
 from hindsight_integrations.recall.gathering import Gathered, gather_pool
 from hindsight_integrations.recall.pool import Pool, existing
 from hindsight_integrations.recall.ranking import Ranking, rank, rank_fused, rerank
+from hindsight_integrations.recall.relevance import calibration_for
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.recall.scaling import Scores
 from hindsight_integrations.recall.unknown_fields import notes_on_entities, notes_on_fields
@@ -202,8 +203,9 @@ def _rank(
         return rank_fused(pool, question)
     head = min(DEPTHS[request.budget].head, deps.settings.rerank_candidates)
     with one_core():
-        weights = weights_for(question, deps.encoder.embedder.id)
-        ranking = rank(pool, question, head, weights, deps.calibration)
+        model = deps.encoder.embedder.id
+        calibration = calibration_for(question.text, model)
+        ranking = rank(pool, question, head, weights_for(question, model), calibration)
     if deps.reranker is not None and question.text:
         stating = ranking.order[~pool.memories.context[ranking.order]]
         memories = _read_memories(deps, banks, pool, stating[:head].tolist())

@@ -13,7 +13,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from hindsight_integrations.nlp.model_registry import MEMORY_MINILM, MINILM, USE_MULTILINGUAL
+from hindsight_integrations.nlp.model_registry import (
+    MEMORY_MINILM,
+    MINILM,
+    USE_MULTILINGUAL,
+    knows_language_of,
+)
 from hindsight_integrations.recall.scaling import Scores
 
 TEMPERATURE = 1.5
@@ -117,6 +122,20 @@ CALIBRATIONS: Mapping[str, Calibration] = MappingProxyType(
     }
 )
 """By the id of the embedder; with another one, relevance goes by the rank alone."""
+
+
+def calibration_for(question: str, embedder_id: str) -> Calibration | None:
+    """Return the calibration of an embedder for a question; None if none was measured.
+
+    In a language that the model does not know, all texts are similar to it, those in another script
+    most. Fitted on twenty banks in thirteen languages, each left out in turn: the error was at most
+    0.03, instead of 0.21.
+    """
+    calibration = CALIBRATIONS.get(embedder_id)
+    if calibration is None or knows_language_of(question, embedder_id):
+        return calibration
+    return replace(calibration, share=1.05, similarity=3.9, size=-0.297, intercept=-1.0)
+
 
 IN_ANY_LANGUAGE = 100
 """Bank size above which the minimum similarity stops growing for questions in other languages than

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hindsight_integrations.nlp.language import asks_in_another_language
-from hindsight_integrations.nlp.model_registry import ENGLISH_MODELS
+from hindsight_integrations.nlp.model_registry import knows_language_of
 from hindsight_integrations.recall.base import Question
 
 
@@ -85,11 +84,9 @@ def weights_for(question: Question, embedder_id: str) -> Weights:
 
     Args:
         question: the question, with its token vectors if it has any.
-        embedder_id: model that made the vectors; one that the registry does not describe is taken
-            to know every language.
+        embedder_id: model that made the vectors.
     """
     if question.tokens is None:
         return WITHOUT_TOKENS
-    if embedder_id in ENGLISH_MODELS and asks_in_another_language(question.text):
-        return IN_UNKNOWN_LANGUAGE
-    return DEFAULT_WEIGHTS
+    known = knows_language_of(question.text, embedder_id)
+    return DEFAULT_WEIGHTS if known else IN_UNKNOWN_LANGUAGE

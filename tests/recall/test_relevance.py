@@ -7,10 +7,13 @@ import math
 import numpy as np
 import pytest
 
+from hindsight_integrations.nlp.model_registry import MEMORY_MINILM, USE_MULTILINGUAL
 from hindsight_integrations.recall.relevance import (
     BUNDLED,
+    MULTILINGUAL,
     PUBLISHED,
     Calibration,
+    calibration_for,
     features,
     relevance_by_rank,
 )
@@ -50,6 +53,22 @@ def test_the_same_added_to_all_totals_changes_nothing() -> None:
 def test_a_single_memory_has_the_whole_share() -> None:
     assert ODDS.relevance(np.array([-7.0]), 0.5, 1) == pytest.approx([logistic(1.0 + 0.25)])
     assert ODDS.relevance(np.zeros(0), 0.5, 0).tolist() == []
+
+
+def test_likeness_says_less_in_a_language_that_the_model_does_not_know() -> None:
+    asked = "Где моя сестра держит ключи?"
+    other = calibration_for(asked, MEMORY_MINILM.id)
+    assert other is not None
+    (alone,) = other.relevance(np.array([3.0]), 0.4, 7)
+    assert alone == pytest.approx(logistic(3.9 * 0.4 - 0.297 * math.log(7) - 1.0))
+    half = other.relevance(np.array([3.0, 3.0]), 0.4, 7)[0]
+    assert half == pytest.approx(
+        logistic(1.05 * math.log(0.5) + 3.9 * 0.4 - 0.297 * math.log(7) - 1.0)
+    )
+    assert other.minimum_similarity == BUNDLED.minimum_similarity
+    assert calibration_for("Where are the keys?", MEMORY_MINILM.id) is BUNDLED
+    assert calibration_for(asked, USE_MULTILINGUAL.id) is MULTILINGUAL
+    assert calibration_for(asked, "text-embedding-3-small") is None
 
 
 def test_the_calibration_of_the_bundled_model() -> None:
