@@ -1,7 +1,7 @@
 """Encode texts for storing: a vector each, and token vectors for late interaction.
 
 A model known by name gives both in one pass, as the default one does. With another embedder, the
-vectors are its own and the token vectors still come from the published model.
+vectors are its own and the token vectors come from the default model.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class TextEncoder:
     def question(self, text: str) -> tuple[Vector, TokenMatrix | None]:
         """Return a question's vector, and its token vectors if it has any.
 
-        Those of the published model are left out for a question that is surely not English, a
-        language which the embedder may know better.
+        Those of the default model beside another embedder are left out for a question that is
+        surely not English, a language which that embedder may know better.
         """
         if self.in_one_pass and self.tokens is not None:
             encoded, matrix = _asked(self.tokens, text)

@@ -7,7 +7,8 @@ import pytest
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.nlp.embeddings import Vectors, unit_rows
-from hindsight_integrations.nlp.minilm import bundled, published
+from hindsight_integrations.nlp.encoders import encoder_for
+from hindsight_integrations.nlp.minilm import bundled
 from hindsight_integrations.nlp.model_registry import (
     BGE_SMALL_ZH,
     E5_SMALL,
@@ -85,7 +86,7 @@ class Multilingual:
 
 
 def test_token_vectors_of_an_english_model_beside_another_embedder_are_for_english_alone() -> None:
-    mixed = TextEncoder(Multilingual(), published())
+    mixed = encoder_for(Multilingual(), "")
     assert mixed.question(GERMAN)[1] is None
     assert mixed.question(RUSSIAN)[1] is None
     assert mixed.question(ENGLISH)[1] is not None
