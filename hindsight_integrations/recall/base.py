@@ -71,6 +71,7 @@ class Question:
         lexemes: its terms, for BM25.
         windows: the times it asks for.
         events: ids of the memories that tell the events it counts from ("before Alice joined").
+        two_models: True if another model than the one of its vector made its token vectors.
         asked_at: the time that "last week" is counted from.
     """
 
@@ -81,6 +82,7 @@ class Question:
     lexemes: tuple[str, ...]
     windows: tuple[Window, ...] = ()
     events: frozenset[str] = frozenset()
+    two_models: bool = False
 
     @property
     def embedded(self) -> bool:

@@ -198,7 +198,9 @@ def _read_question(
         failures.append(Failure("embedder", error))
         vector, tokens = deps.encoder.without_embedder(text)
     search_vector = vector if request.vector is None else request.vector
-    return Question(text, request.asked_at, search_vector, tokens, tuple(question_terms(text)))
+    two_models = tokens is not None and not deps.encoder.in_one_pass
+    lexemes = tuple(question_terms(text))
+    return Question(text, request.asked_at, search_vector, tokens, lexemes, two_models=two_models)
 
 
 def _gather_bank(

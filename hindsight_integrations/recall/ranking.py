@@ -176,7 +176,9 @@ def rank(
     tokens = question.tokens
     # Without vectors of the tokens the cosine stands for late interaction as well.
     stand_in = interaction_weight if tokens is None else 0.0
-    table.add("meaning", dense, ((1.0 - dialogue) * weights.meaning + stand_in) * dense)
+    # Among turns late interaction says all that the cosine of the same model says.
+    share = 1.0 if question.two_models else 1.0 - dialogue
+    table.add("meaning", dense, (share * weights.meaning + stand_in) * dense)
     log_documents = math.log(2 + pool.stats.documents)
     if asks_for_advice(question.text):
         # The words of a request describe a plan, which relevant memories seldom mention.

@@ -20,7 +20,8 @@ class Weights:
 
     meaning: float = 6.0
     """Cosine of the embeddings, -1 to 1. It counts less in dialogues (`in_dialogue`), whose turns
-    are short: late interaction measures their overlap with the question better."""
+    are short: late interaction by the same model measures their overlap with the question
+    better."""
     interaction: float = 6.0
     """Late interaction, -1 to 1: each term of the question is matched to its nearest term in the
     memory."""

@@ -102,6 +102,7 @@ def question(
     windows: Sequence[Window] = (),
     events: Sequence[str] = (),
     asked_at: datetime = NOON,
+    two_models: bool = False,
 ) -> Question:
     """A question, as the arms and the ranking are given it."""
     return Question(
@@ -112,6 +113,7 @@ def question(
         lexemes=tuple(lexemes),
         windows=tuple(windows),
         events=frozenset(events),
+        two_models=two_models,
     )
 
 

@@ -487,6 +487,14 @@ def test_late_interaction_counts_six_among_texts() -> None:
     assert added(ranking, "interaction") == pytest.approx([4.8, 3.6])
 
 
+@pytest.mark.parametrize(("two_models", "weight"), [(False, 0.0), (True, 6.0)])
+def test_among_turns_the_cosine_counts_if_late_interaction_is_of_another_model(
+    two_models: bool, weight: float
+) -> None:
+    asked = question(tokens=asked_tokens((7, {1: 0.8, 2: 0.6})), two_models=two_models)
+    assert added(ranked(talk(), asked), "meaning")[2] == pytest.approx(0.5 * weight)
+
+
 @pytest.mark.parametrize(("texts", "weight"), [(0, 21.6), (2, 13.8), (6, 9.9)])
 def test_late_interaction_counts_3_6_times_as_much_among_turns(texts: int, weight: float) -> None:
     # Of 2, 4 and 8 memories two are turns: 6 and 15.6 more, or their half or quarter.
