@@ -22,7 +22,11 @@ from hindsight_integrations.nlp.chatter import turn_kind
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name, same_given_name, sounds_same
 from hindsight_integrations.nlp.spacy_pipeline import Annotation, Pipeline, Token
-from hindsight_integrations.nlp.time import TimeExpression, find_times
+from hindsight_integrations.nlp.time import (
+    TimeExpression,
+    find_times,
+    without_days_of_another_month,
+)
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.retain.causes import Utterance, causes
 from hindsight_integrations.retain.chunking import pieces
@@ -145,7 +149,7 @@ class Extractor(Protocol):
         ...
 
 
-_VERSION = 11
+_VERSION = 12
 """Part of the id; increased when the same text would give other facts."""
 _MOST_TIMES = 8
 _LONGEST_TITLE = 120
@@ -247,6 +251,8 @@ class SentenceExtractor:
             words=words,
             setting=[text for text in (passage.title, question) if text],
         )
+        if passage.preceding:
+            times = without_days_of_another_month(times, passage.preceding, said)
         # The date above a note says when it was written, which `mentioned_at` holds.
         return tuple(
             time

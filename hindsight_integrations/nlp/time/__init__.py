@@ -6,6 +6,7 @@ from hindsight_integrations.nlp.time.query import (
     TimeWindow,
     find_times,
     parse_query,
+    without_days_of_another_month,
 )
 from hindsight_integrations.nlp.time.relations import EventAnchor, anchor_window
 from hindsight_integrations.timespan import Precision, TimeSpan
@@ -20,4 +21,5 @@ __all__ = [
     "anchor_window",
     "find_times",
     "parse_query",
+    "without_days_of_another_month",
 ]

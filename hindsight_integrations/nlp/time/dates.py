@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from hindsight_integrations.nlp.time import calendar, lower_case
+from hindsight_integrations.nlp.time import calendar, lower_case, spans_between
 from hindsight_integrations.nlp.time.calendar import Recurring, Step, When
 from hindsight_integrations.nlp.time.direction import Evidence, is_moved_from
 from hindsight_integrations.nlp.time.grammar import Grammar, Match
@@ -17,7 +17,6 @@ from hindsight_integrations.nlp.time.idioms import (
     HEAT,
     IDIOMS,
     MORE,
-    MOST,
     OF_ANOTHER,
     is_in_a_month,
     month_of_heading,
@@ -128,6 +127,7 @@ def _abbreviated(month: Token) -> bool:
 
 DATES.rule(lower_case.IN_MONTH, only="en")(lower_case.lower_case_month)
 DATES.rule(lower_case.ON_DAY, only="en")(lower_case.lower_case_day)
+DATES.rule(spans_between.SINCE, only="en")(spans_between.since_when)
 
 
 @DATES.rule(
@@ -474,7 +474,7 @@ def _in_some_time(match: Match) -> When | None:
     """
     short = match.unit() in (Precision.MINUTE, Precision.HOUR)
     before = match.context.word_before(match.start).casefold()
-    long = before in WORDS["in_so_long"] or MOST.search(match.sentence())
+    long = before in WORDS["in_so_long"] or spans_between.tells_how_long(match)
     if short or long or IDIOMS.search(match.sentence()):
         return None
     shown = match.context.direction(match.start, match.end)

@@ -42,6 +42,7 @@ from hindsight_integrations.nlp.time.misleading import (
 from hindsight_integrations.nlp.time.quotes import Quotation, is_title, quotations
 from hindsight_integrations.nlp.time.relations import RELATIONS, EventAnchor, anchors
 from hindsight_integrations.nlp.time.sequence import in_sequence
+from hindsight_integrations.nlp.time.spans_between import counts_from_day
 from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.timespan import Precision, TimeSpan
 
@@ -72,11 +73,15 @@ _TIMETABLE = re.compile(
 )
 """Weekdays of every week, or of which only one is meant: "Football Tues/Thurs"."""
 _BARE_DAY = re.compile(r"(?:[a-z]+\s)?(?:the\s)?\d{1,2}(?:st|nd|rd|th)", re.IGNORECASE)
+_MONTH_AND_DAY = re.compile(r"\d[^\W\d_]{0,2}\s(?:of\s)?[^\W\d_]{3}|[^\W\d_]{3}\.?\s\d|\d[./-]\d")
+_ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
 _LISTED = re.compile(r"(?:,|,? and| &| or) (?:on )?")
 _WEEK = re.compile(r"day\b.*\bweek\b")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE_END = re.compile(r"[.!?;](?=\s)")
 _DAYS = frozenset({Precision.DAY, Precision.HOUR, Precision.MINUTE})
+_TURN_REACH = 2000
+"""Last characters of the turn before a reply that are searched for the day it speaks of."""
 _YEAR_REACH = 300
 """Characters after a year in which the text may still tell of it: about two sentences."""
 _HABIT_REACH = 60
@@ -137,6 +142,44 @@ def find_times(
     if times and (quoted := quotations(text)):
         times = list(_requoted(text, times, quoted, hemisphere, words))
     return tuple(time for time in times if not _is_open(time.span))
+
+
+def without_days_of_another_month(
+    times: Sequence[TimeExpression], preceding: str, said: datetime
+) -> tuple[TimeExpression, ...]:
+    """Return the times of a reply without the days that may be of the month told just before it.
+
+    "See you on the 6th" may mean that of the next month, or that of "the concert is on 6 January";
+    and after "the 6th suits me" it means the one that was told before, whichever that was.
+
+    Args:
+        times: those that the reply names.
+        preceding: the turn before it.
+        said: when it was said.
+    """
+    if not any(_BARE_DAY.fullmatch(time.text) for time in times):
+        return tuple(times)
+    preceding = preceding[-_TURN_REACH:]
+    before = find_times(preceding, said)
+    told = [
+        time.span.start
+        for time in before
+        if time.span.precision in _DAYS and _MONTH_AND_DAY.search(time.text)
+    ]
+    unread = {
+        day[1]
+        for day in _ORDINAL.finditer(preceding)
+        if not any(time.start_char <= day.start() < time.end_char for time in before)
+    }
+
+    def is_sure(time: TimeExpression) -> bool:
+        day = time.span.end - timedelta.resolution
+        others = [one for one in told if (one > said) == (day > said)]
+        months = {(one.year, one.month) for one in others}
+        of_another = bool(months) and (day.year, day.month) not in months
+        return not of_another and unread.isdisjoint(_ORDINAL.findall(time.text))
+
+    return tuple(time for time in times if not _BARE_DAY.fullmatch(time.text) or is_sure(time))
 
 
 def _requoted(
@@ -309,7 +352,8 @@ def _readings(parsed: ParsedText) -> Iterator[Reading]:
             yield Reading(token, None)
             continue
         time = None
-        if not is_unreal(context, token.start, token.end):
+        counted = counts_from_day(context, token.start, token.end)
+        if not (counted or is_unreal(context, token.start, token.end)):
             time = _time(token, when, context)
         if time and named and isinstance(when, Recurring) and time.yearly:
             time = _in_named_year(time, when, named, context)
