@@ -230,6 +230,8 @@ _NOT_NUMBERING = re.compile(
     r"\s?(?:%|:\s?\d|/\d|,\d|,? [ap]\.?m\b|,(?: \S+){1,3} \d"
     r"|\)|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\b)"
 )
+_INITIAL = re.compile(r"[A-Z]\.?")
+_PROPER = ("NNP", "NNPS")
 _PAYS = re.compile(
     r"\b(?:pa(?:y|ys|id)|ow(?:e|es|ed)|g(?:ive|ives|ave)|sen[dt]|len[dt]|charged?|tip(?:ped)?|refund(?:ed)?"
     r"|wired?|transfer(?:red)?|reimbursed?) \Z",
@@ -293,6 +295,7 @@ class _Cutter:
         name = words[start:end]
         if name and _is_name(name) and not self._is_common(name):
             spelled = self._spelled(name)
+            labelled = start == 0 and not (kind == "place" and _is_common_word(name))
             yield NameSpan(
                 name[0].start,
                 name[-1].stem_end,
@@ -300,7 +303,7 @@ class _Cutter:
                 kind,
                 votes=_own_votes(name, spelled, titled)
                 | name_kinds.vote_of_label(
-                    kind if start == 0 else "concept", full_name=_is_full_name(name)
+                    kind if labelled else "concept", full_name=_is_full_name(name)
                 ),
             )
 
@@ -369,6 +372,8 @@ class _Cutter:
             is_suffix = last.text.isupper() and last.lower in _WORDS["organization_words"]
             is_surname = end > 1 and last.is_capital and is_first_name(words[0].lower)
             is_surname = is_surname and last.lower not in _WORDS["pronouns"]
+            if end > 1 and _INITIAL.fullmatch(words[end - 2].text) and last.tag not in _PROPER:
+                return True  # "page Anna K. Please call"
             return last.lower in AROUND_NAMES and not (is_suffix or is_surname)
         if end > 1 and self._is_known(words[:end]):
             return False
@@ -390,6 +395,14 @@ class _Cutter:
         after = _HAS_AFTER.match(self.text, start)
         others = [one[1].casefold() for one in (before, after) if one]
         return any(other != words[0].lower for other in others)
+
+
+def _is_common_word(words: Sequence[Word]) -> bool:
+    """Return True for a word of the dictionary, as names of programs are: "in Vault".
+
+    A verb's form is none: "Hove" only looks like that of "heave".
+    """
+    return len(words) == 1 and words[0].listed and not words[0].inflected
 
 
 def _is_full_name(words: Sequence[Word]) -> bool:

@@ -50,6 +50,8 @@ _WORD_AFTER = re.compile(
 _WORD_BEFORE = re.compile(r"([\w-]+) \Z")
 _PREPOSITION = re.compile(r"((?:[\w-]+ ){1,3})(in|to|from|at|for|of|with|via|near|through) \Z")
 _ARTICLE_BEFORE = re.compile(r"\b(?:[Tt]he|(dem|vom|beim|der|die|das|le|la|el)) \Z")
+_SEVERAL_PEOPLE = re.compile(r" (?:family|couple|brothers|sisters|siblings|twins|household)\b")
+"""After "the" and a name: "the Vogel family"."""
 _AT_BEFORE = re.compile(r"(?:\bat|@) \Z")
 _SCORE = r"\d{1,2}[-–:]\d{1,2}"
 _PLAYS = re.compile(
@@ -230,6 +232,8 @@ def votes_of_context(text: str, start: int, end: int) -> Counter[str]:
     if article := _ARTICLE_BEFORE.search(before):
         # "the Aurora" is no person, but "die Anna" may be one.
         votes[NO_PERSON] += _CONTEXT_WEIGHT if article[1] else NAME_FORM_WEIGHT
+        if _SEVERAL_PEOPLE.match(text, end):  # nobody's surname, were it Mrs Vogel's
+            votes["group"] += NAME_FORM_WEIGHT
     if _PLAYS.match(text, end) or _PLAYED.search(before):
         votes[NO_PLACE] += NAME_FORM_WEIGHT
     if _AT_BEFORE.search(before) and not possessed:
@@ -287,6 +291,8 @@ def _weight_of_pronouns(text: str, end: int) -> int:
 def _votes_of_phrase(spelled: Sequence[str], preposition: str) -> Counter[str]:
     """Return the votes of a preposition before the name and the words before it: "moved to"."""
     words = [word.casefold() for word in spelled]
+    if preposition == "in" and not _WORDS["written"].isdisjoint(words):
+        return Counter({NO_PLACE: _CONTEXT_WEIGHT})  # "write the notes in Notion"
     for index in reversed(range(len(words))):
         word = words[index]
         if word in _WORDS["work_words"] and preposition in ("at", "for", "of", "with"):
@@ -294,8 +300,6 @@ def _votes_of_phrase(spelled: Sequence[str], preposition: str) -> Counter[str]:
         moves = word in _WORDS["motion_words"] and preposition not in ("for", "of", "with")
         if moves and (word not in _GOING or _goes_itself(spelled, index)):
             return Counter(place=_CONTEXT_WEIGHT)
-    if preposition == "in" and not _WORDS["written"].isdisjoint(words):
-        return Counter({NO_PLACE: _CONTEXT_WEIGHT})  # "write the notes in Notion"
     eaten = preposition == "at" and words[0] in _WORDS["meal_words"]
     is_hint = eaten or preposition in ("in", "near")
     return Counter(place=_HINT_WEIGHT) if is_hint else Counter()
@@ -306,11 +310,16 @@ _BACK = frozenset({"back", "home"})
 
 
 def _goes_itself(spelled: Sequence[str], index: int) -> bool:
-    """Return True if somebody goes: not "the deposit went to" and "moved the agents to"."""
+    """Return True if somebody goes: not "the deposit went to" and "moved the agents to".
+
+    Whoever is not named ("Back to Grafana"), and a team ("we moved to"), may go over to a program.
+    """
     begins = index
     while begins and spelled[begins] in _BACK and spelled[begins - 1] in _GOING:
         begins -= 1
-    before = spelled[begins - 1] if begins else "I"
+    before = spelled[begins - 1] if begins else "we"
+    if before.casefold() == "we":
+        return False
     after = spelled[index + 1 :]
     goes_to = _BACK.issuperset(after) or after[:1] == ["from"]
     return goes_to and (

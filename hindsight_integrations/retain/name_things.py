@@ -51,6 +51,14 @@ _VEHICLE_BEFORE = re.compile(
     r"\b(?i:parked|refuel(?:l?ed)?|filled up|jump-?started|towed|reversed|re-?insured"
     r"|resprayed|test-?drove|traded in)\s\Z"
 )
+_ROOM_BEFORE = re.compile(r"\b[Rr]oom \Z")
+_ROOM_AFTER = re.compile(r" (?:meeting |conference )?room\b")
+_HOUSE_BEFORE = re.compile(
+    r"\b(?i:the|an?|our|this|that) (?:[\w’'-]+ ){0,2}"
+    r"(?:place|restaurant|café|cafe|pub|bar|bakery|shop|hotel|hostel|salon|gym|nursery), \Z"
+)
+_HOUSE_ENDS = re.compile(r"(?:, (?:at|on|in|for|near|by)\b|[.?!)])")
+"""After a name beside a house, these end what is said of it: "the Thai place, Basil, at 8"."""
 _ONE_OF_MANY = re.compile(r"\b(?:[Aa]n?|[Aa]nother)\s\Z")
 _TITLED = re.compile(r"(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Sir|Dame|Herr|Frau)\b")
 """Begins a name of a person, who may be "a Ms Van Wyk"."""
@@ -88,7 +96,7 @@ def is_no_person(text: str, start: int, end: int) -> bool:
         return True
     if _VEHICLE_AFTER.match(text, end) or _VEHICLE_BEFORE.search(text, first, start):
         return True
-    if _MAKING.match(text, end):
+    if _MAKING.match(text, end) or _is_a_house(text, start, end):
         return True
     if _TO_THE_VET.match(text, end) and _TAKEN.search(text, first, start):
         return True
@@ -99,8 +107,15 @@ def is_no_person(text: str, start: int, end: int) -> bool:
     return _SEVERAL.match(text, end) is not None and not _NO_SUBJECT.search(text, first, start)
 
 
+def _is_a_house(text: str, start: int, end: int) -> bool:
+    """Return True for the name of a restaurant or the like in apposition to it."""
+    if _HOUSE_ENDS.match(text, end) is None:
+        return False
+    return _HOUSE_BEFORE.search(text, max(0, start - _BEFORE), start) is not None
+
+
 def is_no_place(text: str, start: int, end: int) -> bool:
-    """Return True for a name that does what no place does: "Brightwater rang".
+    """Return True for a name that does what no place does ("Brightwater rang"), or is a room's.
 
     Args:
         text: the text.
@@ -108,6 +123,8 @@ def is_no_place(text: str, start: int, end: int) -> bool:
         end: offset after it.
     """
     first = max(0, start - _BEFORE)
+    if _ROOM_BEFORE.search(text, first, start) or _ROOM_AFTER.match(text, end):
+        return True
     if _ACTS.match(text, end):
         return not _NO_SUBJECT.search(text, first, start)
     return _THEY.match(text, end) is not None and bool(_DEALT_WITH.search(text, first, start))
