@@ -26,6 +26,11 @@ _WITHIN = regex.compile(_PATTERNS["within"], _FLAGS)
 _RECANTS = regex.compile(_PATTERNS["recants"], _FLAGS)
 _ANNOUNCES = regex.compile(_PATTERNS["announces"], _FLAGS)
 _CORRECTION = regex.compile(_PATTERNS["corrections"], _FLAGS)
+_PUTS_OFF = regex.compile(
+    r"\b(?:postpone|reschedule|(?:move|push|shift|put)\s(?:it|this|that)"
+    r"(?:\s(?:back|forward|off))?\s(?:to|until|till|by|a|another))\b",
+    regex.IGNORECASE,
+)
 _NEXT = 400
 """Most characters read of what follows a statement."""
 
@@ -43,6 +48,11 @@ def recants(sentence: str) -> bool:
 def announces_correction(sentence: str) -> bool:
     """Return True if a sentence says that it corrects an earlier one: "Correction: ..."."""
     return _ANNOUNCES.match(sentence) is not None
+
+
+def asks_for_another_date(message: str) -> bool:
+    """Return True if a message moves what was just announced: "can we move it to Tuesday?"."""
+    return _PUTS_OFF.search(message[:_NEXT]) is not None
 
 
 def retracts_itself(sentence: str) -> bool:

@@ -34,6 +34,9 @@ def test_an_answer_and_its_memory_agree(text: str, said: str, question: str, day
 @pytest.mark.parametrize(
     ("told", "question", "day"),
     [
+        ("Six weeks today since Al died.", "When did Al die?", "2 Apr 2025"),
+        ("On Friday it will be a year since Al died.", "When did Al die?", ""),
+        ("On 3 May, after the storm, we left.", "When did we leave?", "3 May 2025"),
         ("The person I met in 2010 died in 2020.", "When did the person die?", "2020"),
         ("Ida flew to Oslo on 4 June and home on 15 June.", "When did Ida fly home?", ""),
         ("Mia didn't go to Rome in 2010, she went in 2012.", "When did Mia go to Rome?", "2012"),

@@ -6,6 +6,7 @@ is the one that belongs to the verb or noun asked of, with no other verb between
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from hindsight_integrations.nlp.time import TimeExpression, TimeSpan
 _WORDS = word_sets("questions")
 _WITHIN = ("compound", "amod", "nummod", "nmod", "poss")
 """Dependencies of a time within a noun phrase: "the 2010 report"."""
+
+_DISTANCE = re.compile(r"\b(?:days?|weeks?|months?|years?)\b", re.IGNORECASE)
 
 _ROLES = ("nsubj", "nsubjpass", "dobj", "attr")
 
@@ -78,13 +81,25 @@ def _belongs(sentence: Sentence, event: Event, time: TimeExpression, only: bool)
     ends = index in event.verbs or (words[index].head == index and not event.verbs)
     aim = way == "for" and words[index].tag == "VBD"  # "bought a ticket for 3 May"
     return ends and not (
-        aim or _is_unreal(sentence, index) or _is_related(sentence, index, min(own))
+        aim
+        or _is_unreal(sentence, index)
+        or _is_related(sentence, index, min(own))
+        or _is_counted_from(sentence, index, time)
     )
 
 
 def _is_related(sentence: Sentence, event: int, time: int) -> bool:
     """Return True for the time of another event: "signed it two days after the party on 3 May"."""
     return any(word.lower in _WORDS["relating"] for word in sentence.words[event:time])
+
+
+def _is_counted_from(sentence: Sentence, event: int, time: TimeExpression) -> bool:
+    """Return True for a time from which is counted back: "on 3 May it is a year since he left".
+
+    What is counted itself dates the event: "six weeks today since he left".
+    """
+    between = (w for w in sentence.words[:event] if w.start >= time.end_char)
+    return not _DISTANCE.search(time.text) and any(word.lower == "since" for word in between)
 
 
 def _verbs_of(sentence: Sentence, noun: int) -> set[int]:

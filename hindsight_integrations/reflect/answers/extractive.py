@@ -8,7 +8,7 @@ what is known of it. If no memory surely answers, the nearest are shown, and sai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -37,6 +37,7 @@ from hindsight_integrations.reflect.dependencies import FACTS
 from hindsight_integrations.reflect.other_languages import content_of, stating
 from hindsight_integrations.reflect.retractions import (
     CORRECTION_TIME,
+    asks_for_another_date,
     correction_by,
     documents_of,
     retraction_after,
@@ -53,6 +54,9 @@ MAX_STATEMENTS = 10
 
 _CHANGE_LEMMAS = WORDS["replacing"] | WORDS["changing"] | WORDS["moving"]
 """Words of what is no longer as it was."""
+
+_NEXT_MESSAGES = 3
+"""Messages after one that may put off what it announces."""
 
 MAX_HINTS = 2
 """Most statements quoted with an answer because they hint that it no longer holds."""
@@ -119,6 +123,8 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
         if query.asked is Asked.EVENTS or answer.item.id not in beside
     ]
     answers = _current_answers(matching, query, context)
+    if query.asked is Asked.WHEN:
+        answers = [one for one in answers if not _is_put_off(deps.graph, one, request.filter)]
     answers = [_with_correction(deps.graph, answer, request.filter) for answer in answers]
     answers = _with_hints(answers, query, context, beside)
     if query.asked is Asked.WHY:
@@ -239,21 +245,46 @@ def _with_correction(graph: GraphStore, answer: _Answer, filter: MemoryFilter) -
     memory = answer.statement.memory
     if answer.retraction or memory.speaker is None:
         return answer
-    soon = {
-        "$and": [
-            {"speaker": memory.speaker},
-            {"mentioned_at": {"$gt": memory.mentioned_at}},
-            {"mentioned_at": {"$lte": memory.mentioned_at + CORRECTION_TIME}},
-        ]
-    }
+    for messages in _said_soon(graph, memory, filter, {"speaker": memory.speaker}):
+        if messages and (correction := correction_by(messages[0], memory)):
+            return replace(answer, retraction=correction)
+    return answer
+
+
+def _is_put_off(graph: GraphStore, answer: _Answer, filter: MemoryFilter) -> bool:
+    """Return True if one of the next messages, of whomever, wants another date for it.
+
+    "Can we move it to Tuesday?": whether that was agreed is not known, nor is the date.
+    """
+    memory = answer.statement.memory
+    if memory.speaker is None:
+        return False
+    return any(
+        message.scope == memory.scope and asks_for_another_date(message.text)
+        for messages in _said_soon(graph, memory, filter, {})
+        for message in messages[:_NEXT_MESSAGES]
+    )
+
+
+def _said_soon(
+    graph: GraphStore, memory: Memory, filter: MemoryFilter, condition: Mapping[str, object]
+) -> Iterator[list[Memory]]:
+    """Yield the next messages of each conversation of a memory, in their order.
+
+    Args:
+        graph: the store.
+        memory: a message.
+        filter: that of the question.
+        condition: what else must be true of the messages.
+    """
+    after = {"mentioned_at": {"$gt": memory.mentioned_at}}
+    until = {"mentioned_at": {"$lte": memory.mentioned_at + CORRECTION_TIME}}
+    soon = {"$and": [after, until, *([condition] if condition else [])]}
     where = (*filter.where, *conditions(soon))
     for document_id in sorted(documents_of(memory)):
         said_soon = replace(filter, document_id=document_id, where=where)
         page = graph.list_memories(memory.bank_id, said_soon, limit=MAX_STATEMENTS)
-        following = min(page.items, key=lambda message: message.mentioned_at, default=None)
-        if following and (correction := correction_by(following, memory)):
-            return replace(answer, retraction=correction)
-    return answer
+        yield sorted(page.items, key=lambda message: message.mentioned_at)
 
 
 def _is_contradicted(statement: Statement, item: ContextItem, context: Context) -> bool:

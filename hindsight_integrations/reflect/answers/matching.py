@@ -53,6 +53,8 @@ _HOURS = frozenset(
     "one two three four five six seven eight nine ten eleven twelve".split()
     + [str(hour) for hour in range(25)]
 )
+_BESIDE = frozenset({"from", "about", "before", "after", "since", "until", "despite"})
+"""Prepositions of an event beside which the time of another thing stands."""
 _CLOCK = re.compile(r"\d{1,2}:\d{2}")
 _PLACES = ("GPE", "LOC", "FAC", "ORG")
 _SHOWN_BY = word_sets("questions", "shown_by")
@@ -176,15 +178,36 @@ class Match(VerdictMatch, CauseMatch, PersonMatch):
 
     def has_time(self) -> bool:
         """Return True if the sentence names a time, or tells what was done when it was said."""
+        if self._is_only_beside():
+            return False
         if self._has_occasion() or (self._query.past and self._is_news()):
             return True
         return bool(self._named()) or any(
-            word.is_time
+            (word.is_time and not self._is_time_of_another(word))
             or word.text.casefold() in WORDS["recurring"]
             or _CLOCK.fullmatch(word.text)
             or self._is_hour(word)
             for word in self._words
         )
+
+    def _is_only_beside(self) -> bool:
+        """Return True if the event only tells of what something else is: "notes from the talk"."""
+        subject = self._query.subject
+        if self._query.light_verb != "be" or subject is None:
+            return False
+        ways = {
+            self._sentence.head(i).lemma
+            for i in self._at.get(subject.text, ())
+            if self._words[i].dep == "pobj"
+        }
+        places = self._at.get(subject.text, set())
+        return bool(ways) and ways <= _BESIDE and all(self._words[i].dep == "pobj" for i in places)
+
+    def _is_time_of_another(self, time: Word) -> bool:
+        """Return True for the time of a thing that was not asked of: "a new year's resolution"."""
+        while time.dep != "poss" and self._words[time.head].is_time and time.head != time.index:
+            time = self._words[time.head]
+        return time.dep == "poss" and time.head not in self.matched()
 
     def _is_news(self) -> bool:
         """Return True for what a dated note tells as just done: "sofa arrived", "it has come"."""
@@ -505,14 +528,25 @@ class Match(VerdictMatch, CauseMatch, PersonMatch):
     def _is_name_of(self, name: int, kind: str) -> bool:
         """Return True for a name that is known to be of a kind, or that the verb shows to be."""
         word = self._words[name]
-        if kind in WORDS["general_kinds"] or word.text.casefold() in KINDS.get(kind, ()):
+        if word.text.casefold() in KINDS.get(kind, ()):
             return True
+        if kind in WORDS["general_kinds"]:
+            return self._tells_use()
         shown = self._query.action in _SHOWN_BY.get(kind, ())
         if not shown or is_given_name(word.text):  # the label of a rare name is a guess
             return False
         ways = {i for verb in self.verbs() for i in self._sentence.children(verb, "prep")}
         told = [self._words[i].lemma for i in self._sentence.upward(name) if i in ways]
         return told == ([self._query.preposition] if self._query.preposition else [])
+
+    def _tells_use(self) -> bool:
+        """Return True if the sentence has the words that narrow a general kind: "cloud provider".
+
+        What "we use" need be no provider of clouds; "for payments" tells of a "payment provider".
+        """
+        told = {stem for word in self._words for stem in lexemes(word.text)}
+        narrowing = map(stems, self._query.focus.split()[:-1])
+        return all(not told.isdisjoint(wanted) for wanted in narrowing if wanted)
 
     def _has_role(self) -> bool:
         """Return True if the sentence gives the subject's occupation: "is a nurse"."""

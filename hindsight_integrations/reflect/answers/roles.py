@@ -68,6 +68,7 @@ _OF_ANY = frozenset({Asked.WHETHER, Asked.SAID, Asked.EVENTS})
 _DONE_BY_ONE = frozenset({Asked.WHO, Asked.WHAT, Asked.WHERE, Asked.WHETHER})
 """Questions of what somebody does, which a noun of the matter alone does not tell."""
 _PLACING = frozenset({"in", "at", "on", "inside", "near"})
+_REPLACING = frozenset({("instead", "of"), ("rather", "than")})
 _ALL = frozenset({"all", "both"})
 _SAME_WAYS = tuple(
     frozenset(line.split()) for line in table("questions")["ways"]["same"].split("\n")
@@ -100,6 +101,7 @@ class RoleMatch(TermMatch):
                 for i in self._positions(term)
                 if (self._words[i].dep != "poss" or self._has_what_is_asked(i, term))
                 and self._is_owned(term, i)
+                and not (self._query.asked is Asked.WHO and self._is_replaced(i))
             }
             if not found and not self._is_speaker(term):
                 return False
@@ -291,8 +293,23 @@ class RoleMatch(TermMatch):
         who = asked in (Asked.WHO, Asked.WHAT) and self._words[verb].is_verb
         return not who or self._takes_all(verb)
 
+    def _is_replaced(self, verb: int) -> bool:
+        """Return True for what is done no more or left out: "cooks instead of washing up".
+
+        Not if the question has the same word: "who left without paying".
+        """
+        way = verb - 1
+        while way > 0 and self._words[way].tag in ("DT", "PRP$", "RB"):
+            way -= 1
+        last = self._words[way].lower if way >= 0 else ""
+        pair = (self._words[way - 1].lower if way > 0 else "", last)
+        cue = pair[0] if pair in _REPLACING else last
+        return cue in ("instead", "rather", "without") and cue not in self._query.all_stems
+
     def _is_not_done(self, verb: int) -> bool:
         """Return True if a verb is denied or has ended: "no longer plays", "stopped playing"."""
+        if self._is_replaced(verb):
+            return True
         word, above = self._words[verb], self._sentence.head(verb)
         heads = (verb, word.head) if word.dep == "acomp" else (verb,)
         denied = any(map(self._sentence.is_denied, heads))
