@@ -27,10 +27,13 @@ _RECANTS = regex.compile(_PATTERNS["recants"], _FLAGS)
 _ANNOUNCES = regex.compile(_PATTERNS["announces"], _FLAGS)
 _CORRECTION = regex.compile(_PATTERNS["corrections"], _FLAGS)
 _PUTS_OFF = regex.compile(
-    r"\b(?:postpone|reschedule|(?:move|push|shift|put)\s(?:it|this|that)"
-    r"(?:\s(?:back|forward|off))?\s(?:to|until|till|by|a|another))\b",
+    r"\b(?:postpone|reschedule"
+    r"|(?:move|push|shift|put)\s(?:it|this|that)\s(?:(?:back|forward|off)\b"
+    r"|(?:to|until|till)\s(?:the\s|a\s)?(?:\d|next\b|later\b|another\b|tomorrow\b|week|evening|morning"
+    r"|afternoon|mon|tues?|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))",
     regex.IGNORECASE,
 )
+"""Of what was just announced, these ask for another day or hour, not for another room."""
 _NEXT = 400
 """Most characters read of what follows a statement."""
 

@@ -75,5 +75,6 @@ def test_day_that_somebody_wants_to_move_is_no_answer() -> None:
     plan = "The review is on Monday at 2pm."
     assert answered("When is the review?", plan, "Nice, see you there.")
     assert answered("When is the review?", plan, "Can't make it to the pub tonight.")
+    assert answered("When is the review?", plan, "Can we move it to the kitchen?")
     assert not answered("When is the review?", plan, "Can we move it to Tuesday?")
     assert not answered("When is the review?", plan, "Hm.", "Let's push it back a week.")
