@@ -246,8 +246,6 @@ def _gate(a: Name, b: Name, kinds: set[str]) -> Gate | None:
         return Gate.NUMBERS
     if "person" in kinds and kinds & _NEVER_PERSONS:
         return Gate.KINDS
-    if "group" in kinds and (a.title or b.title):
-        return Gate.KINDS  # "Mrs Vogel" is not "the Vogel family"
     return None if _titles_agree(a, b) else Gate.TITLES
 
 

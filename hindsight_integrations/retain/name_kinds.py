@@ -50,8 +50,6 @@ _WORD_AFTER = re.compile(
 _WORD_BEFORE = re.compile(r"([\w-]+) \Z")
 _PREPOSITION = re.compile(r"((?:[\w-]+ ){1,3})(in|to|from|at|for|of|with|via|near|through) \Z")
 _ARTICLE_BEFORE = re.compile(r"\b(?:[Tt]he|(dem|vom|beim|der|die|das|le|la|el)) \Z")
-_SEVERAL_PEOPLE = re.compile(r" (?:family|couple|brothers|sisters|siblings|twins|household)\b")
-"""After "the" and a name: "the Vogel family"."""
 _AT_BEFORE = re.compile(r"(?:\bat|@) \Z")
 _SCORE = r"\d{1,2}[-–:]\d{1,2}"
 _PLAYS = re.compile(
@@ -232,8 +230,6 @@ def votes_of_context(text: str, start: int, end: int) -> Counter[str]:
     if article := _ARTICLE_BEFORE.search(before):
         # "the Aurora" is no person, but "die Anna" may be one.
         votes[NO_PERSON] += _CONTEXT_WEIGHT if article[1] else NAME_FORM_WEIGHT
-        if _SEVERAL_PEOPLE.match(text, end):  # nobody's surname, were it Mrs Vogel's
-            votes["group"] += NAME_FORM_WEIGHT
     if _PLAYS.match(text, end) or _PLAYED.search(before):
         votes[NO_PLACE] += NAME_FORM_WEIGHT
     if _AT_BEFORE.search(before) and not possessed:
@@ -307,6 +303,8 @@ def _votes_of_phrase(spelled: Sequence[str], preposition: str) -> Counter[str]:
 
 _GOING = _WORDS["going_words"]
 _BACK = frozenset({"back", "home"})
+_CHANGING = frozenset({"back", "move", "moved", "moving"})
+"""Of the words of going, those that tell of another program as well."""
 
 
 def _goes_itself(spelled: Sequence[str], index: int) -> bool:
@@ -318,7 +316,8 @@ def _goes_itself(spelled: Sequence[str], index: int) -> bool:
     while begins and spelled[begins] in _BACK and spelled[begins - 1] in _GOING:
         begins -= 1
     before = spelled[begins - 1] if begins else "we"
-    if before.casefold() == "we":
+    from_place = any(word.casefold() in _WORDS["places"] for word in spelled[index + 1 :])
+    if before.casefold() == "we" and spelled[index].casefold() in _CHANGING and not from_place:
         return False
     after = spelled[index + 1 :]
     goes_to = _BACK.issuperset(after) or after[:1] == ["from"]
