@@ -77,10 +77,26 @@ def test_time_that_an_event_is_away(read: Read, text: str, day: str) -> None:
         "Our first meeting in two weeks is at the barn.",
         "A week tomorrow we leave.",
         "We sail two weeks today.",
+        "Last night here. House full.",
+        "Choir is Monday and Friday.",
+        "Choir is now on Tuesday & Thursday, in the hall.",
     ],
 )
 def test_length_of_time_dates_nothing(read: Read, text: str) -> None:
     assert read(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("Last night we sang here.", ["2026-05-12"]),
+        ("The fair is Saturday and Sunday.", ["2026-05-16", "2026-05-17"]),
+        ("The trip is on 2 July, pay by the 25th.", ["2026-07-02"]),
+        ("The trip is on 2 July, we come home on the 5th.", ["2026-07-02", "2026-07-05"]),
+    ],
+)
+def test_nights_and_days_of_one_occasion(read: Read, text: str, days: list[str]) -> None:
+    assert read(text) == days
 
 
 def test_day_beside_a_length_of_time_is_read(read: Read) -> None:

@@ -316,7 +316,8 @@ def _named_part_of_day(match: Match) -> When | None:
 def _is_somebodys(match: Match) -> bool:
     """Return True for a night of a stay or a run: "her last night", "the last night of ..."."""
     before = match.context.word_before(match.start).casefold()
-    return _possessed(match) or before in ("the", "s")
+    own = _possessed(match) or before in ("the", "s")
+    return own or spans_between.ends_a_stay(match)
 
 
 def _part_of_day(day: TimeSpan, part: int) -> TimeSpan:

@@ -72,6 +72,12 @@ _TIMETABLE = re.compile(
     re.IGNORECASE,
 )
 """Weekdays of every week, or of which only one is meant: "Football Tues/Thurs"."""
+_TWO_WEEKDAYS = re.compile(
+    r"\b(?:is|are) (?:now |on |always ){0,2}(mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}"
+    r"(?: and | & )(mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\b",
+    re.IGNORECASE,
+)
+_WEEK_ORDER = "montuewedthufrisatsunmon"
 _BARE_DAY = re.compile(r"(?:[a-z]+\s)?(?:the\s)?\d{1,2}(?:st|nd|rd|th)", re.IGNORECASE)
 _MONTH_AND_DAY = re.compile(r"\d[^\W\d_]{0,2}\s(?:of\s)?[^\W\d_]{3}|[^\W\d_]{3}\.?\s\d|\d[./-]\d")
 _ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
@@ -418,6 +424,8 @@ def _in_its_month(
         return None  # a month without such a day
     shown = context.direction(time.start_char, time.end_char)
     told = "past" if span.end <= context.reference else "future"
+    if told == "future" and time.text.casefold().startswith("by "):
+        return None  # "the trip is on 2 May, pay by the 25th"
     if span.start <= day.replace(tzinfo=UTC) or shown is None or shown.tense != told:
         return None
     return replace(time, span=in_zone(span, context))
@@ -509,6 +517,8 @@ def _habit(token: Token, context: Context) -> bool:
         return False
     if context.word_after(token.end).casefold() in WORDS["day_parts"]:
         return True
+    if _is_of_each_week(token, context.text):
+        return True
     every = _EVERY.search(context.text, max(0, token.start - _HABIT_REACH), token.start)
     shown = context.direction(token.start, token.end)
     past = shown is not None and shown.tense == "past"
@@ -517,6 +527,19 @@ def _habit(token: Token, context: Context) -> bool:
     words = context.statement.words if context.language.code == "en" else ()
     place = (context.text, token.start, token.end)
     return is_habit(*place) or is_regular(*place, words)
+
+
+def _is_of_each_week(token: Token, text: str) -> bool:
+    """Return True for one of two weekdays apart that something "is": "Choir is Monday and Friday".
+
+    "The fair is Saturday and Sunday" is of one weekend.
+    """
+    first, last = max(0, token.start - _HABIT_REACH), token.end + _HABIT_REACH
+    return any(
+        days.start() <= token.start < days.end()
+        and (days[1] + days[2]).casefold() not in _WEEK_ORDER
+        for days in _TWO_WEEKDAYS.finditer(text, first, last)
+    )
 
 
 def _is_open(span: TimeSpan) -> bool:

@@ -32,6 +32,7 @@ _DISTANCE = re.compile(
     r"\s(?:days?|weeks?|months?|years?)\s\Z",
     re.IGNORECASE,
 )
+_OF_A_STAY = re.compile(r"\s(?:here|there)\s*(?:[.!;\n]|\Z)")
 _TO_DAY = re.compile(r"(?:today|tomorrow|yesterday)\Z", re.IGNORECASE)
 _LASTING = frozenset({"in", "after", "within", "for", "per", "times", "twice", "once"})
 """Before a number of weeks, these leave the day after it alone: "the first in two weeks today"."""
@@ -60,6 +61,12 @@ def tells_how_long(match: Match) -> bool:
         return False
     tags = [w.tag for w in context.statement.words if before.start() < w.start < match.start]
     return bool(tags) and tags[-1] in _NOUNS and _FINITE.isdisjoint(tags)
+
+
+def ends_a_stay(match: Match) -> bool:
+    """Return True for the final night of a stay or run: "Last night here. House full"."""
+    opens = not match.context.word_before(match.start)
+    return opens and _OF_A_STAY.match(match.context.text, match.end, match.end + _REACH) is not None
 
 
 def counts_from_day(context: Context, start: int, end: int) -> bool:
