@@ -78,3 +78,24 @@ def test_day_that_somebody_wants_to_move_is_no_answer() -> None:
     assert answered("When is the review?", plan, "Can we move it to the kitchen?")
     assert not answered("When is the review?", plan, "Can we move it to Tuesday?")
     assert not answered("When is the review?", plan, "Hm.", "Let's push it back a week.")
+
+
+def test_day_of_what_was_moved_since_is_not_given_as_its_day() -> None:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        later = {
+            "moved": "The teacher says the trip is moved because of the coach.",
+            "other": "We moved the photos of the trip to the shared folder.",
+            "denied": "The trip is not moved, whatever you hear.",
+        }
+        for bank, text in later.items():
+            memory.retain(bank, "The trip is on 2 October.", timestamp=SAID)
+            memory.retain(bank, text, timestamp=SAID + timedelta(days=9))
+        found = {
+            bank: memory.reflect(bank, "When was the trip?", query_time=ASKED).text
+            for bank in later
+        }
+    assert later["moved"] in found["moved"]
+    assert "- 2 Oct 2026: " not in found["moved"]
+    assert found["other"].startswith("- 2 Oct 2026: ")
+    assert later["other"] not in found["other"]
+    assert found["denied"].startswith("- 2 Oct 2026: ")

@@ -19,6 +19,7 @@ from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.recall.arms.temporal import windows_in_bank
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest, conditions
+from hindsight_integrations.reflect.answers.factual import tells_move_of
 from hindsight_integrations.reflect.answers.matching import Match
 from hindsight_integrations.reflect.answers.nearest import LEAST_SHARE, nearest, quoting
 from hindsight_integrations.reflect.answers.overview import read_topic
@@ -395,7 +396,8 @@ def _with_hints(
     Of those that are `beside` the question only what names nothing else, as in "I got fired": "I
     sold forty tickets" tells of the tickets.
     """
-    answers = [*_done_since(answers, query, context), *answers]
+    since = [*_done_since(answers, query, context), *_moved_since(answers, query, context)]
+    answers = [*since, *answers]
     asks_of_now = query.tense in ("present", "future") and not query.asks_former
     if (
         not asks_of_now
@@ -436,6 +438,27 @@ def _done_since(answers: Sequence[_Answer], query: Query, context: Context) -> l
         for answer in _matching_answers(context, short, ())
         if answer.said_at > latest and any(map(answer.match.is_past, answer.match.verbs()))
     ][:MAX_HINTS]
+
+
+def _moved_since(answers: Sequence[_Answer], query: Query, context: Context) -> list[_Answer]:
+    """Return the latest statements that what is asked about was moved to another time.
+
+    "The trip is moved" tells no new day, but that the one told before may no longer be right.
+    """
+    if query.asked is not Asked.WHEN or not answers:
+        return []
+    terms = (term.stems for term in query.terms if not (term.is_name or term.is_self))
+    things = frozenset[str]().union(*terms)
+    latest = max(answer.said_at for answer in answers)
+    items = {item.id: item for item in context.items if isinstance(item.source, Memory)}
+    moved = [
+        _Answer(statement, Match(statement, query), items[memory.id], is_hint=True)
+        for memory in _facts(context)
+        if memory.mentioned_at > latest
+        for statement in statements(memory)
+        if tells_move_of(statement.sentence, things)
+    ]
+    return sorted(moved, key=lambda hint: hint.said_at, reverse=True)[:MAX_HINTS]
 
 
 def _may_be_later(statement: Statement, answer: _Answer) -> bool:

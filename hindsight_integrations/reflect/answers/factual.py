@@ -7,12 +7,17 @@ which a thing is done ("managed to") or known ("says that").
 
 from __future__ import annotations
 
+from collections.abc import Set
+
+from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.sentences import Sentence
 
 _WORDS = word_sets("questions")
 _ARRIVING = ("to", "into", "onto", "in")
 _GONE = frozenset({"away", "out", "off"})
+_OF_PLANS = frozenset({"move", "postpone", "reschedule", "delay"})
+"""Verbs that give a plan another time."""
 _MOVES = frozenset({"move", "relocate", "settle"})
 _TURNS = frozenset(
     "turn turns turned turning bear bears bore veer veers veered keep keeps kept".split()
@@ -311,3 +316,18 @@ def is_done_by_noun(sentence: Sentence, noun: int) -> bool:
         child.lower in ("from", "by") for child in sentence.dependents(noun, "prep")
     )
     return word.dep not in ("pobj", "compound", "conj", "appos") and not by_one
+
+
+def tells_move_of(sentence: Sentence, stems: Set[str]) -> bool:
+    """Return True if a sentence says that a plan with one of these stems was moved or put off."""
+    words = sentence.words
+    return any(
+        word.lemma in _OF_PLANS
+        and word.is_verb
+        and not sentence.is_denied(index)
+        and any(
+            not stems.isdisjoint(lexemes(words[i].text))
+            for i in sentence.children(index, "nsubj", "nsubjpass", "dobj")
+        )
+        for index, word in enumerate(words)
+    )
