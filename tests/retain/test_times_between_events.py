@@ -91,7 +91,8 @@ def test_length_of_time_dates_nothing(read: Read, text: str) -> None:
     [
         ("Last night we sang here.", ["2026-05-12"]),
         ("The fair is Saturday and Sunday.", ["2026-05-16", "2026-05-17"]),
-        ("The trip is on 2 July, pay by the 25th.", ["2026-07-02"]),
+        ("School trip to the castle is on 2 July, pay at the desk by the 25th", ["2026-07-02"]),
+        ("The trip is on 2 July, you must pay by the 25th.", ["2026-07-02"]),
         ("The trip is on 2 July, we come home on the 5th.", ["2026-07-02", "2026-07-05"]),
     ],
 )

@@ -77,6 +77,7 @@ _TWO_WEEKDAYS = re.compile(
     r"(?: and | & )(mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\b",
     re.IGNORECASE,
 )
+_DEADLINE = re.compile(r"\bby (?:the )?\d{1,2}(?:st|nd|rd|th)\b", re.IGNORECASE)
 _WEEK_ORDER = "montuewedthufrisatsunmon"
 _BARE_DAY = re.compile(r"(?:[a-z]+\s)?(?:the\s)?\d{1,2}(?:st|nd|rd|th)", re.IGNORECASE)
 _MONTH_AND_DAY = re.compile(r"\d[^\W\d_]{0,2}\s(?:of\s)?[^\W\d_]{3}|[^\W\d_]{3}\.?\s\d|\d[./-]\d")
@@ -424,7 +425,7 @@ def _in_its_month(
         return None  # a month without such a day
     shown = context.direction(time.start_char, time.end_char)
     told = "past" if span.end <= context.reference else "future"
-    if told == "future" and time.text.casefold().startswith("by "):
+    if told == "future" and _DEADLINE.search(context.text, dated.end_char, time.end_char):
         return None  # "the trip is on 2 May, pay by the 25th"
     if span.start <= day.replace(tzinfo=UTC) or shown is None or shown.tense != told:
         return None
