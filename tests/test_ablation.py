@@ -17,7 +17,6 @@ from benchmarks.quality.fitting import NEUTRAL, fit
 from benchmarks.quality.study import Study, best_first
 from hindsight_integrations import Hindsight
 from hindsight_integrations.evaluate import evaluate, parse_dataset
-from hindsight_integrations.recall.relevance import BUNDLED
 from hindsight_integrations.recall.weights import DEFAULT_WEIGHTS, Weights
 
 DATA = {
@@ -150,7 +149,7 @@ def test_relevance_and_stopping_are_measured_for_each_file() -> None:
     assert kitchen.kept == 1.0
     assert 0 < kitchen.tokens < 60
     assert kitchen.silent_small >= 0.7
-    rows = relevance.table(asked, [kitchen, kitchen], [BUNDLED, BUNDLED]).splitlines()
+    rows = relevance.table(asked, [kitchen, kitchen]).splitlines()
     assert rows[3].startswith("| kitchen |")
 
 

@@ -69,11 +69,16 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One dataset's rankings: of its own questions, and of those it cannot answer."""
+    """One dataset's rankings: of its own questions, and of those it cannot answer.
+
+    Attributes:
+        used: the calibration that recall uses for them.
+    """
 
     name: str
     own: tuple[Judged, ...]
     foreign: tuple[Judged, ...]
+    used: Calibration = BUNDLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         stores = list(memories.values())
         asked = [*rankings(datasets, stores, given.every)]
         stops = [*stopping(datasets, stores, given.every)]
-        model = stores[0].embedder.id
-        first = [dataset.banks[0].questions[0].question for dataset in datasets]
-        used = [calibration_for(question, model) or BUNDLED for question in first]
-        return table(asked, stops, used)
+        return table(asked, stops)
 
     return run_study(given, report)
 
@@ -121,7 +123,8 @@ def rankings(
     for dataset, memory in zip(datasets, memories, strict=True):
         own = Study(memory, dataset, every=every)
         foreign = Study(memory, with_foreign_questions(dataset, datasets))
-        yield Asked(dataset.name, _judged(own), _judged(foreign))
+        used = calibration_for(own.cases[0].question, memory.embedder.id) or BUNDLED
+        yield Asked(dataset.name, _judged(own), _judged(foreign), used)
 
 
 def foreign_questions(dataset: Dataset, datasets: Sequence[Dataset]) -> list[DataQuestion]:
@@ -229,12 +232,13 @@ def stopping(
         )
 
 
-def table(asked: Sequence[Asked], stops: Sequence[Stop], used: Sequence[Calibration]) -> str:
+def table(asked: Sequence[Asked], stops: Sequence[Stop]) -> str:
     """Return one row for each dataset, and the coefficients fitted on all of them."""
     rows = []
-    for one, stop, c in zip(asked, stops, used, strict=True):
+    for one, stop in zip(asked, stops, strict=True):
         rest = [other for other in asked if other is not one]
-        in_use = np.array([c.share, c.similarity, c.size, c.intercept])
+        used = one.used
+        in_use = np.array([used.share, used.similarity, used.size, used.intercept])
         left_out = f"{calibration_error(one.own, fit(rest)):.3f}" if rest else "-"
         rows.append(
             [

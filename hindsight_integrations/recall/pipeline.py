@@ -204,7 +204,7 @@ def _rank(
     head = min(DEPTHS[request.budget].head, deps.settings.rerank_candidates)
     with one_core():
         model = deps.encoder.embedder.id
-        calibration = calibration_for(question.text, model)
+        calibration = calibration_for(question, model)
         ranking = rank(pool, question, head, weights_for(question, model), calibration)
     if deps.reranker is not None and question.text:
         stating = ranking.order[~pool.memories.context[ranking.order]]

@@ -197,7 +197,8 @@ def rank(
         coverage = token_coverage(tokens, [pool.memories[i].interaction for i in head_positions])
         interaction = coverage @ importance
         extended = _extrapolate(interaction, head_positions, dense, lexical)
-        similarity = (dense + extended) / 2
+        # The cosines of an unknown model have a scale of their own.
+        similarity = extended if question.two_models else (dense + extended) / 2
         table.add("interaction", extended, interaction_weight * extended)
         _add_bridges(table, pool, weights, head_positions, coverage, importance)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from hindsight_integrations.recall.relevance import (
     features,
     relevance_by_rank,
 )
+from tests.recall.building import question
 
 pytestmark = pytest.mark.ranking
 
@@ -56,7 +58,7 @@ def test_a_single_memory_has_the_whole_share() -> None:
 
 
 def test_likeness_says_less_in_a_language_that_the_model_does_not_know() -> None:
-    asked = "Где моя сестра держит ключи?"
+    asked = question("Где моя сестра держит ключи?")
     other = calibration_for(asked, MEMORY_MINILM.id)
     assert other is not None
     (alone,) = other.relevance(np.array([3.0]), 0.4, 7)
@@ -66,9 +68,15 @@ def test_likeness_says_less_in_a_language_that_the_model_does_not_know() -> None
         logistic(1.05 * math.log(0.5) + 3.9 * 0.4 - 0.297 * math.log(7) - 1.0)
     )
     assert other.minimum_similarity == BUNDLED.minimum_similarity
-    assert calibration_for("Where are the keys?", MEMORY_MINILM.id) is BUNDLED
+    assert calibration_for(question("Where are the keys?"), MEMORY_MINILM.id) is BUNDLED
     assert calibration_for(asked, USE_MULTILINGUAL.id) is MULTILINGUAL
     assert calibration_for(asked, "text-embedding-3-small") is None
+
+
+def test_beside_another_embedder_late_interaction_says_what_the_bank_knows() -> None:
+    asked = question("Where are the keys?", two_models=True)
+    found = calibration_for(asked, "text-embedding-3-small")
+    assert found == replace(BUNDLED, minimum_similarity=((1, 0.2), (100, 0.3), (1_000, 0.4)))
 
 
 def test_the_calibration_of_the_bundled_model() -> None:

@@ -31,6 +31,23 @@ def test_a_lift_is_the_distance_from_the_mean_of_the_pool() -> None:
     assert [ranking.lifts(n)["meaning"] for n in (0, 1)] == pytest.approx([3.0, -3.0])
 
 
+@pytest.mark.parametrize(("minimum", "known"), [(0.79, True), (0.81, False)])
+def test_beside_another_model_likeness_is_late_interaction_alone(
+    minimum: float, known: bool
+) -> None:
+    pool = pool_of(
+        [
+            candidate("0", vector=unit(-0.9), interaction=stored_tokens((1, 1))),
+            candidate("1", vector=unit(0.9), interaction=stored_tokens((2, 2))),
+        ]
+    )
+    calibration = replace(KNOWS_FROM_A_HALF, minimum_similarity=((1, minimum),))
+    asked = question(tokens=asked_tokens((7, {1: 0.8, 2: 0.6})), lexemes=["cat"], two_models=True)
+    ranking = rank(pool, asked, 10, DEFAULT_WEIGHTS, calibration)
+    assert ranking.similarity == pytest.approx(0.8)
+    assert ranking.known is known
+
+
 @pytest.mark.parametrize(("best", "known"), [(0.4, True), (0.1, False)])
 def test_likeness_is_the_mean_of_cosine_and_late_interaction(best: float, known: bool) -> None:
     # Late interaction is 0.8 and 0.6; the second memory has the lower mean.
