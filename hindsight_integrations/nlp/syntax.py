@@ -7,10 +7,11 @@ that whoever reads it finds nothing certain in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, takewhile
+from operator import attrgetter
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -27,17 +28,22 @@ LONGEST_SENTENCE = 600
 """Characters of a sentence above which it is not parsed: it is a list or no prose."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Word:
-    """A word of a sentence.
+    """A word of a sentence, linked to the words above and below it in the parse tree.
+
+    Words are compared by identity, so that sets of them are cheap, and ordered by position.
 
     Attributes:
         index: its position among the words.
         start: offset of its first character.
         tag: Penn tag, such as "VBD" for a verb in the past tense.
         dep: relation to its head, such as "nsubj".
-        head: index of the word it depends on; its own for the root.
+        head_index: index of the word it depends on; its own for the root.
         label: of the name it is part of, such as "ORG"; a hint, as all labels of small models.
+        lower: text in lower case, with straight apostrophes.
+        head: the word it depends on; itself for the root.
+        sentence: the sentence that it is a word of.
     """
 
     index: int
@@ -46,13 +52,34 @@ class Word:
     lemma: str
     tag: str
     dep: str
-    head: int
+    head_index: int
     label: str = ""
+    lower: str = field(init=False, repr=False)
+    head: Word = field(init=False, repr=False)
+    sentence: Sentence = field(init=False, repr=False)
+    _below: tuple[Word, ...] = field(init=False, repr=False, default=())
+
+    def __post_init__(self) -> None:
+        self.lower = self.text.lower().replace("’", "'")
+        self.head = self
+
+    def __lt__(self, other: Word) -> bool:
+        """Return True if this word stands before another of its sentence."""
+        return self.index < other.index
+
+    def __gt__(self, other: Word) -> bool:
+        """Return True if this word stands after another of its sentence."""
+        return self.index > other.index
 
     @property
-    def lower(self) -> str:
-        """Text in lower case, with straight apostrophes."""
-        return self.text.lower().replace("’", "'")
+    def end(self) -> int:
+        """Offset after its last character."""
+        return self.start + len(self.text)
+
+    @property
+    def is_root(self) -> bool:
+        """True for a word that depends on no other."""
+        return self.head is self
 
     @property
     def is_verb(self) -> bool:
@@ -79,45 +106,123 @@ class Word:
         """True for a word of a number or quantity."""
         return self.label in ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
 
+    @property
+    def is_denied(self) -> bool:
+        """True for a word with a negation of its own: "not", "never"."""
+        return any(child.dep == "neg" for child in self._below)
+
+    @property
+    def is_infinitive(self) -> bool:
+        """True for a verb with "to"."""
+        return any(child.dep == "aux" and child.tag == "TO" for child in self._below)
+
+    @property
+    def phrase(self) -> str:
+        """The text from the first to the last word of its subtree."""
+        return self.sentence.phrase(self.subtree())
+
+    @property
+    def before(self) -> Word | None:
+        """The word before it; None for the first."""
+        return self.sentence.words[self.index - 1] if self.index else None
+
+    @property
+    def after(self) -> Word | None:
+        """The word after it; None for the last."""
+        words = self.sentence.words
+        return words[self.index + 1] if self.index + 1 < len(words) else None
+
+    @property
+    def governing_verb(self) -> Word:
+        """The first verb at or above it; the word itself if there is none."""
+        return next((word for word in self.upward() if word.is_verb), self)
+
+    def read_as(self, *, text: str = "", lemma: str = "", tag: str = "") -> Word:
+        """Return a copy with another text, lemma or tag, in its place in the sentence."""
+        word = copy(self)
+        word.text, word.lemma, word.tag = text or self.text, lemma or self.lemma, tag or self.tag
+        word.lower = word.text.lower().replace("’", "'")
+        return word
+
+    def children(self, *deps: str) -> tuple[Word, ...]:
+        """Return the words that depend on it directly, in order; of these relations if any."""
+        return tuple(word for word in self._below if word.dep in deps) if deps else self._below
+
+    def child(self, *deps: str) -> Word | None:
+        """Return the first word that depends on it in one of these relations."""
+        return next((word for word in self._below if word.dep in deps), None)
+
+    def subtree(self, without: frozenset[str] = frozenset()) -> list[Word]:
+        """Return it and all words below it in order, less those in the relations left out."""
+        found, waiting = [], [self]
+        while waiting:
+            word = waiting.pop()
+            found.append(word)
+            waiting += (child for child in word._below if child.dep not in without)
+        return sorted(found, key=_position)
+
+    def until(self, other: Word) -> tuple[Word, ...]:
+        """Return it and the words after it that stand before another one."""
+        return self.sentence.words[self.index : other.index]
+
+    def following(self, most: int | None = None) -> tuple[Word, ...]:
+        """Return the words after it; at most so many, if a number is given."""
+        return self.sentence.words[self.index + 1 :][:most]
+
+    def upward(self) -> list[Word]:
+        """Return it and the words above it, up to the root."""
+        word, found = self, list[Word]()
+        while word not in found:
+            found.append(word)
+            word = word.head
+        return found
+
+
+_position = attrgetter("index")
+
 
 @dataclass(frozen=True)
 class Sentence:
-    """The words of a sentence as a tree."""
+    """The words of a sentence, which it links to one another as a tree."""
 
     text: str
     words: tuple[Word, ...]
 
-    @cached_property
-    def _children(self) -> dict[int, list[Word]]:
-        children: dict[int, list[Word]] = {}
+    def __post_init__(self) -> None:
+        # words of another sentence keep their links: here stand copies of them
+        own = tuple(replace(word) if hasattr(word, "sentence") else word for word in self.words)
+        object.__setattr__(self, "words", own)
+        below: dict[int, list[Word]] = {}
         for word in self.words:
-            if word.head != word.index:
-                children.setdefault(word.head, []).append(word)
-        return children
+            word.sentence, word.head = self, self.words[word.head_index]
+            if word.head is not word:
+                below.setdefault(word.head_index, []).append(word)
+        for index, words in below.items():
+            self.words[index]._below = tuple(words)
 
-    def children(self, word: Word, *deps: str) -> list[Word]:
-        """Return the words that depend on a word directly, in order; of these relations if any."""
-        return [
-            child for child in self._children.get(word.index, []) if not deps or child.dep in deps
-        ]
+    @property
+    def roots(self) -> tuple[Word, ...]:
+        """The words that depend on no other."""
+        return tuple(word for word in self.words if word.is_root)
 
-    def child(self, word: Word, *deps: str) -> Word | None:
-        """Return the first word that depends on a word in one of these relations."""
-        return next(iter(self.children(word, *deps)), None)
+    def phrase(self, words: Iterable[Word]) -> str:
+        """Return the text from the first to the last of these words."""
+        ordered = sorted(words, key=_position)
+        return self.text[ordered[0].start : ordered[-1].end]
 
-    def head(self, word: Word) -> Word:
-        """Return the word that a word depends on; the root itself for the root."""
-        return self.words[word.head]
-
-    def subtree(self, word: Word, without: frozenset[str] = frozenset()) -> list[Word]:
-        """Return a word and all below it in order, less those in the relations left out."""
-        return sorted(self._below(word, without), key=lambda each: each.index)
-
-    def _below(self, word: Word, without: frozenset[str]) -> Iterator[Word]:
-        yield word
-        for child in self.children(word):
-            if child.dep not in without:
-                yield from self._below(child, without)
+    def without_space(self) -> Sentence:
+        """Return it without the words that are white space; what is below them becomes a root."""
+        kept = [word for word in self.words if word.text.strip()]
+        if len(kept) == len(self.words):
+            return self
+        position = {word.index: at for at, word in enumerate(kept)}
+        return Sentence(
+            self.text,
+            tuple(
+                replace(word, index=at, head_index=position.get(word.head_index, at))
+                for at, word in enumerate(kept)
+            ),
+        )
 
 
 _PRONOUN = "She"
@@ -235,7 +340,7 @@ def _with_asked_verb(
     if tags[:1] != ["WP"] or len(words) != 5 or words[1].lemma != "be" or tags[4] != ".":
         return words
     name, verb = words[2:4]
-    if name.head != verb.index or not verb.lower.endswith("ing") or verb.tag == "VBG":
+    if name.head_index != verb.index or not verb.lower.endswith("ing") or verb.tag == "VBG":
         return words
     end = name.start + len(name.text)
     known = _tagged(language, f"{sentence[: name.start]}{_PRONOUN.lower()}{sentence[end:]}")
@@ -323,9 +428,10 @@ def has_clause(sentence: Sentence) -> bool:
 
 def _is_clause(words: tuple[Word, ...]) -> bool:
     """Return True if a finite verb or auxiliary is in the predicate of a subject."""
-    subjects = {word.head for word in words if word.dep in ("nsubj", "nsubjpass", "expl")}
+    subjects = {word.head_index for word in words if word.dep in ("nsubj", "nsubjpass", "expl")}
     return any(
-        word.tag in FINITE and (word.index in subjects or word.head in subjects) for word in words
+        word.tag in FINITE and (word.index in subjects or word.head_index in subjects)
+        for word in words
     )
 
 
@@ -334,7 +440,7 @@ def _read_with_owner(language: Language, sentence: str, subject: str) -> tuple[W
     owner, thing = re.split(r"['’]s ", subject)
     shift = len(subject) - len(_PRONOUN)
     head, *rest = _read(language, _PRONOUN + sentence[len(subject) :])
-    verb = head.head + 2
+    verb = head.head_index + 2
     added = (
         Word(0, owner, 0, owner.lower(), "NNP", "poss", 2),
         Word(1, subject[len(owner) : len(owner) + 2], len(owner), "'s", "POS", "case", 0),
@@ -346,7 +452,9 @@ def _read_with_owner(language: Language, sentence: str, subject: str) -> tuple[W
 def _moved(words: Iterable[Word], by: int, shift: int) -> tuple[Word, ...]:
     """Return words so many positions and characters further on."""
     return tuple(
-        replace(word, index=word.index + by, head=word.head + by, start=word.start + shift)
+        replace(
+            word, index=word.index + by, head_index=word.head_index + by, start=word.start + shift
+        )
         for word in words
     )
 
@@ -367,7 +475,7 @@ def _read_with_noun(language: Language, sentence: str, subject: str) -> tuple[Wo
     relation, tag = ("det", "DT") if determiner == "The" else ("poss", "PRP$")
     added = (
         Word(0, determiner, 0, determiner.lower(), tag, relation, 1),
-        Word(1, noun, len(determiner) + 1, noun, "NN", head.dep, head.head + 1),
+        Word(1, noun, len(determiner) + 1, noun, "NN", head.dep, head.head_index + 1),
     )
     return (*added, *_moved(rest, 1, shift))
 
@@ -393,16 +501,17 @@ def _read_with_phrase(
     _, *rest = _read(language, f"{_PRONOUN} {sentence[start:]}")
     verb = rest[0]
     if (verb.tag, verb.dep) != ("VBZ", "ROOT") or not any(
-        word.dep == "dobj" and word.head == verb.index for word in rest
+        word.dep == "dobj" and word.head_index == verb.index for word in rest
     ):
         return ()
     relations = {"DT": "det", "PRP$": "poss"}
     inside = (
-        replace(word, head=at - 1, dep=relations.get(word.tag, "compound")) for word in words[:at]
+        replace(word, head_index=at - 1, dep=relations.get(word.tag, "compound"))
+        for word in words[:at]
     )
     *before, noun = inside
     shift = start - len(_PRONOUN) - 1
-    subject = replace(noun, head=at, dep="nsubj", tag="NN")
+    subject = replace(noun, head_index=at, dep="nsubj", tag="NN")
     return (*before, subject, *_moved(rest, at - 1, shift))
 
 
@@ -417,7 +526,7 @@ def _read_without(language: Language, sentence: str, start: int, end: int) -> tu
         replace(
             word,
             index=word.index + 2 * (word.index >= at),
-            head=word.head + 2 * (word.head >= at),
+            head_index=word.head_index + 2 * (word.head_index >= at),
             start=word.start + (end - start) * (word.start >= start),
         )
         for word in words
@@ -434,7 +543,7 @@ def _read_with_subject(language: Language, sentence: str, at: int) -> tuple[Word
     put = _PRONOUN.lower() + " "
     words = _read(language, sentence[:at] + put + sentence[at:])
     new = next((word for word in words if word.start == at), None)
-    if new is None or new.dep != "nsubj" or words[new.head].dep != "conj":
+    if new is None or new.dep != "nsubj" or words[new.head_index].dep != "conj":
         return ()
     return _less(words, new, len(put))
 
@@ -451,7 +560,7 @@ def _read_with_article(language: Language, sentence: str, at: int) -> tuple[Word
     """Read "is scrum master" as "is a scrum master", without the word put in; () if in vain."""
     words = _read(language, sentence[:at] + "a " + sentence[at:])
     new = next((word for word in words if word.start == at), None)
-    if new is None or new.dep != "det" or words[new.head].dep != "attr":
+    if new is None or new.dep != "det" or words[new.head_index].dep != "attr":
         return ()
     return _less(words, new, 2)
 
@@ -462,7 +571,7 @@ def _less(words: tuple[Word, ...], new: Word, size: int) -> tuple[Word, ...]:
         replace(
             word,
             index=word.index - (word.index > new.index),
-            head=word.head - (word.head > new.index),
+            head_index=word.head_index - (word.head_index > new.index),
             start=word.start - (size if word.start > new.start else 0),
         )
         for word in words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hindsight_integrations.nlp.data import word_sets
 
-_NAMES, _CHANGES = word_sets("names"), word_sets("changes")
+_NAMES, _CHANGES, _DOUBTS = word_sets("names"), word_sets("changes"), word_sets("doubts")
 
 TITLES = _NAMES["honorifics"] | _NAMES["ranks"]
 """Words that stand before a person's name: "mrs", "captain"."""
@@ -20,6 +20,12 @@ ATTRIBUTES = word_sets("endings", "attributes")["be"]
 """Nouns for what a thing or person has one of: "address", "budget"."""
 TIME_WORDS = _CHANGES["time_words"]
 NUMBERS = _CHANGES["numbers"]
+UNSTATED = word_sets("questions")["unstated"] | _DOUBTS["perhaps"] | _DOUBTS["conditional"]
+"""Words under which a sentence states no fact that answers a question."""
+HEDGES = _CHANGES["hedges"] | _DOUBTS["perhaps"] | _DOUBTS["hearsay"]
+"""Words under which a sentence tells no certain change."""
+UNSURE = word_sets("stance")["unsure"].union(*_DOUBTS.values())
+"""Words under which a sentence gives no plain judgement."""
 FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
 """Penn tags of finite verbs and auxiliaries."""
 SUBJECTS = ("nsubj", "nsubjpass")

@@ -299,15 +299,15 @@ def reported(sentence: Sentence) -> frozenset[int]:
     """
     found: set[int] = set()
     for verb in sentence.words:
-        said = sentence.child(verb, "ccomp")
+        said = verb.child("ccomp")
         if verb.lemma in _WORDS["reporting"] and said is not None and said.is_verb:
-            by = sentence.child(verb, *SUBJECTS)
-            told = sentence.child(verb, "auxpass") is not None
+            by = verb.child(*SUBJECTS)
+            told = verb.child("auxpass") is not None
             own = by is not None and by.lower in ("i", "we") and not told
-            inner = sentence.child(said, *SUBJECTS)
+            inner = said.child(*SUBJECTS)
             of_self = by is not None and inner is not None and inner.lower in ("he", "she")
             if by is not None and not own and not of_self:
-                found |= {word.index for word in sentence.subtree(said)}
+                found |= {word.index for word in said.subtree()}
     return frozenset(found)
 
 
@@ -316,7 +316,7 @@ def speaks_another(sentence: Sentence) -> bool:
     return any(
         verb.lemma in _WORDS["saying"]
         and verb.is_verb
-        and (by := sentence.child(verb, *SUBJECTS)) is not None
+        and (by := verb.child(*SUBJECTS)) is not None
         and by.lower not in ("i", "we")
         for verb in sentence.words
     )
@@ -328,10 +328,10 @@ def is_inside_subject(sentence: Sentence, word: Word) -> bool:
     "More time for the bank" may be no subject, whatever a parser makes of it.
     """
     inside, at = False, word
-    while at.dep in _PHRASES and at.head != at.index:
-        led = at.dep == "pobj" and sentence.head(at).lower in _WORDS["where"]
+    while at.dep in _PHRASES and not at.is_root:
+        led = at.dep == "pobj" and at.head.lower in _WORDS["where"]
         inside = inside or led or at.dep == "poss"
-        at = sentence.head(at)
+        at = at.head
         if at.is_verb:
             return False
     return inside and at.dep in SUBJECTS
@@ -349,14 +349,14 @@ def is_placed(sentence: Sentence, word: Word, holder: str, *, own: bool = True) 
         own: True if the holder's own place counts as more than a place: "I work at the Kade".
     """
     while word.dep in ("compound", "nmod", "flat", "conj", "appos"):
-        word = sentence.head(word)
-    way = sentence.head(word)
+        word = word.head
+    way = word.head
     if word.dep != "pobj" or way.lower not in _WORDS["where"] | (set() if own else {"from"}):
         return False
     if not own:
         return True
-    while not (by := sentence.child(word, *SUBJECTS)) and word.head != word.index:
-        word = sentence.head(word)
+    while not (by := word.child(*SUBJECTS)) and not word.is_root:
+        word = word.head
     mine = by is not None and by.lower in ("i", "we")
     named = by is not None and by.is_noun and by.text.casefold() in holder.split()
     return not (named if holder else mine)
@@ -371,9 +371,7 @@ def follow_up(sentence: Sentence, rest: str) -> FollowUp:
     if not following:
         return FollowUp.NONE
     things = [word for word in sentence.words if word.tag in ("NN", "NNS")]
-    introduced = any(
-        word.lower in ("a", "an") and sentence.head(word) in things for word in sentence.words
-    )
+    introduced = any(word.lower in ("a", "an") and word.head in things for word in sentence.words)
     if _POINTS_BACK.match(following):
         return FollowUp.EXPLAINS if introduced else FollowUp.NONE
     words = parse(following).words

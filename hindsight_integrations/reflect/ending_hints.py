@@ -19,8 +19,8 @@ _APART = 4
 """Most words from one word of a phrase to the next: "took the whole family off"."""
 
 
-def may_have_ended(words: Sequence[Word]) -> int | None:
-    """Return the position of the first word that hints at an end; None if there is none.
+def may_have_ended(words: Sequence[Word]) -> Word | None:
+    """Return the first word that hints at an end; None if there is none.
 
     Args:
         words: the words of a sentence, in order.
@@ -28,7 +28,7 @@ def may_have_ended(words: Sequence[Word]) -> int | None:
     for index, word in enumerate(words):
         for form in {word.lemma, word.lower}:
             if any(_follows(words, index, rest) for rest in _CUES.get(form, ())):
-                return index
+                return word
     return None
 
 

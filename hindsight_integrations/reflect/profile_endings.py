@@ -50,14 +50,11 @@ def may_be_over(older: str, slots: Set[str], newer: str, names: Set[str]) -> boo
     sentence = parse(newer)
     if _is_at_an_end(sentence, terms):
         return True
-    at = may_have_ended(sentence.words)
-    if at is None:
+    cue = may_have_ended(sentence.words)
+    if cue is None or not _is_done(sentence, cue) or _is_departure(sentence, cue):
         return False
-    cue = sentence.words[at]
-    if not _is_done(sentence, cue) or _is_departure(sentence, cue):
-        return False
-    does = sentence.words[at + 1 : at + 2]
-    if does and does[0].tag == "VBG" and not frozenset(lexemes(does[0].text)) <= terms:
+    does = cue.after
+    if does and does.tag == "VBG" and not frozenset(lexemes(does.text)) <= terms:
         return False  # "stopped barking", "quit smoking"
     kinds = {noun for word in known.words if word.is_verb for noun in kind_nouns(word.lemma)}
     same = [word for word in sentence.words if _is_same(word, terms, kinds, names)]
@@ -72,15 +69,15 @@ def _is_at_an_end(sentence: Sentence, terms: Set[str]) -> bool:
     """Return True for "the vegetarian thing is over", if the line is of that."""
     return any(
         end.lower in _OVER
-        and not sentence.children(end, "pobj")
-        and not sentence.children(sentence.head(end), "neg")
+        and not end.children("pobj")
+        and not end.head.children("neg")
         and any(
             not terms.isdisjoint(lexemes(word.text))
-            for by in sentence.children(sentence.head(end), "nsubj")
-            for word in sentence.subtree(by)
+            for by in end.head.children("nsubj")
+            for word in by.subtree()
         )
         for end in sentence.words
-        if sentence.head(end).lemma == "be"
+        if end.head.lemma == "be"
     )
 
 
@@ -90,10 +87,10 @@ def has_moved(text: str, names: Set[str]) -> bool:
     return any(
         word.lemma in _MOVING
         and word.tag in ("VBD", "VBN")
-        and sentence.child(word, "dobj", "neg", "auxpass") is None
-        and (by := sentence.child(word, "nsubj")) is not None
-        and any(_is_person(part, names) for part in sentence.subtree(by))
-        and not any(part.dep == "poss" for part in sentence.children(by))
+        and word.child("dobj", "neg", "auxpass") is None
+        and (by := word.child("nsubj")) is not None
+        and any(_is_person(part, names) for part in by.subtree())
+        and not any(part.dep == "poss" for part in by.children())
         for word in sentence.words
     )
 
@@ -102,22 +99,22 @@ def _is_done(sentence: Sentence, cue: Word) -> bool:
     """Return False for an ending that does not happen: "won't stop", "leaves at five"."""
     if cue.tag in ("NN", "NNS") and cue.lemma not in _WORDS["ends_as_nouns"]:
         return False
-    bare = sentence.child(cue, "dobj", "auxpass") is None and cue.dep not in ("amod", "acl")
+    bare = cue.child("dobj", "auxpass") is None and cue.dep not in ("amod", "acl")
     if cue.lemma == "lose" and bare and cue.tag in ("VBD", "VBN"):
         return False  # a game was lost
-    forced = sentence.head(cue).lemma == "have"  # "had to put her down"
-    quit_now = cue.lower == "quit" and cue.tag == "VBP" and not sentence.children(cue, "aux")
+    forced = cue.head.lemma == "have"  # "had to put her down"
+    quit_now = cue.lower == "quit" and cue.tag == "VBP" and not cue.children("aux")
     acts = cue.tag in _ACTS or quit_now or (cue.tag == "VB" and forced)
     return not cue.tag.startswith("VB") or acts
 
 
 def _is_departure(sentence: Sentence, cue: Word) -> bool:
     """Return True for a departure: "left the office at five"; not "left in May"."""
-    ways = [way for way in sentence.children(cue, "prep") if way.lower in _WAYS]
-    for thing in sentence.children(cue, "dobj"):
-        ways += [way for way in sentence.children(thing, "prep") if way.lower == "with"]
+    ways = [way for way in cue.children("prep") if way.lower in _WAYS]
+    for thing in cue.children("dobj"):
+        ways += [way for way in thing.children("prep") if way.lower == "with"]
     return cue.lemma == "leave" and any(
-        all(word.label != "DATE" for word in sentence.subtree(way)) for way in ways
+        all(word.label != "DATE" for word in way.subtree()) for way in ways
     )
 
 
@@ -148,10 +145,10 @@ def _is_person(word: Word, names: Set[str]) -> bool:
 
 def _is_done_by(sentence: Sentence, cue: Word, same: list[Word], names: Set[str]) -> bool:
     """Return True if the thing is the agent: "Rex lost his collar"."""
-    by, thing = sentence.child(cue, "nsubj"), sentence.child(cue, "dobj")
+    by, thing = cue.child("nsubj"), cue.child("dobj")
     if by is None or thing is None or thing in same or _is_person(thing, names):
         return False
-    return any(word == by or sentence.head(word) == by for word in same)
+    return any(word == by or word.head == by for word in same)
 
 
 def _is_of_nothing_else(sentence: Sentence, cue: Word, names: Set[str]) -> bool:

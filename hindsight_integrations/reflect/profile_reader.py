@@ -17,7 +17,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import gender_of, is_given_name
 from hindsight_integrations.nlp.syntax import Word
-from hindsight_integrations.nlp.word_classes import PERSONS
+from hindsight_integrations.nlp.word_classes import HEDGES, PERSONS, UNSTATED
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.attribution import speaks_another
 from hindsight_integrations.reflect.changes.claim_model import Value, family, groups_of, timeless
@@ -26,7 +26,6 @@ from hindsight_integrations.reflect.changes.phrases import PhraseReader, plain_v
 
 _WORDS = word_sets("profile")
 _CHANGES = word_sets("changes")
-_UNSTATED = word_sets("questions")["unstated"]
 _QUOTED = re.compile(r'["“”„«»]')
 _NAME = r"(?P<name>[^\W\d_][\w'’-]{0,40}\w(?: [A-Z][\w'’-]{0,40}\w)?)"
 _RELATIVES = "|".join(sorted(_WORDS["relatives"], key=len, reverse=True))
@@ -178,30 +177,30 @@ class ProfileReader(PhraseReader):
     def _is_what_one_is(self, word: Word) -> bool:
         """Return True for a role: "is a nurse", "works as a nurse"."""
         while word.dep in ("compound", "conj", "nmod"):
-            word = self.sentence.head(word)
-        head = self.sentence.head(word)
+            word = word.head
+        head = word.head
         return (word.dep == "pobj" and head.lower == "as") or word.dep in ("attr", "oprd", "acomp")
 
     def _is_within(self, word: Word, heads: Sequence[Word | None]) -> bool:
         while word.dep in ("compound", "poss", "flat"):
-            word = self.sentence.head(word)
+            word = word.head
         return word in heads
 
     def _is_place(self, word: Word) -> bool:
         """Return True for the name of a place, group, language or time: "in Bonn"."""
         labels, personal = {word.label}, is_given_name(word.text.casefold())
         while word.dep in ("compound", "conj", "flat", "nmod"):
-            word = self.sentence.head(word)
+            word = word.head
             labels.add(word.label)
-        way = self.sentence.head(word)
+        way = word.head
         if word.dep == "npadvmod" or (word.dep == "pobj" and way.lower in _PLACES):
             return True
-        travels = way.lower in ("to", "from") and self.sentence.head(way).lemma in _TRAVELLING
+        travels = way.lower in ("to", "from") and way.head.lemma in _TRAVELLING
         return not personal and (travels or not labels.isdisjoint(_NO_PERSONS))
 
     def _is_doubtful(self) -> bool:
         text = self.sentence.text
-        doubts = _CHANGES["hedges"] | _CHANGES["conditions"] | _UNSTATED | _WORDS["jests"]
+        doubts = HEDGES | _CHANGES["conditions"] | UNSTATED | _WORDS["jests"]
         if any(marks.search(text) for marks in (_QUOTED, _COMMANDED, _ROLE, _FICTION)):
             return True
         if speaks_another(self.sentence):
@@ -227,7 +226,7 @@ class ProfileReader(PhraseReader):
         return self._clause(verb, name)
 
     def _clause(self, verb: Word, name: str) -> Reading | None:
-        helpers = self.sentence.children(verb, "aux", "auxpass")
+        helpers = verb.children("aux", "auxpass")
         values = self._values(verb)
         if any(word.tag == "MD" for word in helpers):
             return self._endured(verb, helpers, values) or self._announced(verb, helpers, values)
@@ -241,7 +240,7 @@ class ProfileReader(PhraseReader):
             return None if passing else self._state(verb, values)
         if verb.tag in ("VBD", "VBN"):
             return self._event(verb, name, helpers, values)
-        denied = bool(self.sentence.children(verb, "neg")) or self.says_ended(verb)
+        denied = bool(verb.children("neg")) or self.says_ended(verb)
         preferred = self._preference(verb, values)
         if preferred is not None or passing:
             return preferred
@@ -253,13 +252,13 @@ class ProfileReader(PhraseReader):
         self, verb: Word, name: str, values: dict[str, Value], *, denied: bool
     ) -> Reading | None:
         terms = timeless(values.values())
-        thing = self.sentence.child(verb, "dobj")
+        thing = verb.child("dobj")
         begins = values.get("from", _NO_VALUE).kind == "date"
-        if begins or (thing is not None and self._reacts(self.sentence.subtree(thing))):
+        if begins or (thing is not None and self._reacts(thing.subtree())):
             return None
         if denied and verb.lemma in _WORDS["abstaining"]:
             bare = self._verb(verb) == verb.lemma and not self._led_by(thing)
-            bare = bare and verb.dep != "conj" and not self.sentence.children(verb, "conj")
+            bare = bare and verb.dep != "conj" and not verb.children("conj")
             if not bare or (thing is None and values):
                 return None
             return Reading(ProfileSection.FACT, f"{name} {sorted(terms)}", terms)
@@ -284,16 +283,14 @@ class ProfileReader(PhraseReader):
 
     def _is_household(self, verb: Word, values: Mapping[str, Value]) -> bool:
         """Return True for whom somebody lives with: "lives alone", "with her mother"."""
-        alone = any(
-            word.lower == "alone" for word in self.sentence.children(verb, "advmod", "acomp")
-        )
+        alone = any(word.lower == "alone" for word in verb.children("advmod", "acomp"))
         company = {*values} == {"with"} and values["with"].text.split()[-1].casefold() in PERSONS
         return (alone and not values) or company
 
     def _held(self, thing: Word) -> str:
         """Return the possession among the objects of "have"; "" if there is none."""
-        things = [thing, *self.sentence.children(thing, "conj")]
-        if any(self.sentence.children(word, "relcl") for word in things):
+        things = [thing, *thing.children("conj")]
+        if any(word.children("relcl") for word in things):
             return ""
         return min({word.lemma for word in things} & _WORDS["possessions"], default="")
 
@@ -321,8 +318,8 @@ class ProfileReader(PhraseReader):
 
     def _is_trade(self, verb: Word) -> bool:
         """Return True for any trade that "work as" names: "as a freelance illustrator"."""
-        ways = [way for way in self.sentence.children(verb, "prep") if way.lower == "as"]
-        trades = [self.sentence.child(way, "pobj") for way in ways]
+        ways = [way for way in verb.children("prep") if way.lower == "as"]
+        trades = [way.child("pobj") for way in ways]
         return any(
             trade is not None
             and trade.tag == "NN"
@@ -337,44 +334,44 @@ class ProfileReader(PhraseReader):
         if subject is None or verb.lemma in _WORDS["no_habits"]:
             return False
         for word in self.sentence.words:
-            over = self.sentence.head(word)
+            over = word.head
             on = word.dep == "pobj" and over.lower == "on"
-            on = on and self.sentence.head(over) in (verb, self.sentence.child(verb, "dobj"))
+            on = on and over.head in (verb, verb.child("dobj"))
             several = word.lower.endswith("s") and word.lower[:-1] in _WORDS["weekdays"]
             if on and several:
                 return True
             timed = word.lower.removesuffix("s") in _WORDS["weekdays"] | _WORDS["recurring"]
             if timed and self._led_by(word) == "every" and word.dep == "npadvmod":
-                return over in (verb, self.sentence.child(verb, "advcl"))
+                return over in (verb, verb.child("advcl"))
         return False
 
     def _is_played(self, thing: Word, led: str) -> bool:
         """Return True for a game or instrument: "chess", "the cello"; not "the fool"."""
-        if self.sentence.children(thing, "conj"):
+        if thing.children("conj"):
             return False
         instrument = {thing.lemma, thing.lower} & _WORDS["instruments"]
-        acted = thing.label == "PERSON" or bool(self.sentence.children(thing, "appos"))
+        acted = thing.label == "PERSON" or bool(thing.children("appos"))
         bare = not led and thing.is_noun and thing.lower not in _WORDS["roles_played"]
         bare = bare and not acted  # "I play Thistle, a halfling rogue"
         return (bool(instrument) and led == "the") or bare
 
     def _led_by(self, thing: Word | None) -> str:
         """Return the article, possessive or numeral of a phrase; "" if it has none."""
-        led = thing and self.sentence.child(thing, "det", "poss", "nummod")
+        led = thing and thing.child("det", "poss", "nummod")
         return led.lower if led else ""
 
     def _state(self, verb: Word, values: dict[str, Value]) -> Reading | None:
         reading = None if self._is_undecided(verb) else self._stated(verb, values)
-        denied = bool(self.sentence.children(verb, "neg")) or self.says_ended(verb)
+        denied = bool(verb.children("neg")) or self.says_ended(verb)
         return reading._replace(holds=False) if reading and denied else reading
 
     def _stated(self, verb: Word, values: dict[str, Value]) -> Reading | None:
         terms = timeless(values.values())
         words = [word for word in self.sentence.words if self._depends(word, verb)]
         lemmas = {part for word in words for part in (word.lemma, word.lower)}
-        heads = {word.lemma for word in self.sentence.children(verb, "attr", "acomp")}
+        heads = {word.lemma for word in verb.children("attr", "acomp")}
         if heads & _WORDS["inclined"] and {"of", "on", "to"} & {*values}:
-            nothing = any(self._reacts(self.sentence.subtree(word)) for word in words)
+            nothing = any(self._reacts(word.subtree()) for word in words)
             told = Reading(ProfileSection.PREFERENCE, f"likes {sorted(terms)}", terms)
             return None if nothing else told
         if lemmas & _WORDS["passing"] or ("on" in values and lemmas & _WORDS["leaves"]):
@@ -393,16 +390,16 @@ class ProfileReader(PhraseReader):
         ):
             group = min(groups_of(complement.text), default="") if complement else ""
             return Reading(ProfileSection.FACT, f"is {group or sorted(terms)}", terms)
-        comes = {"from"} == {*values} and not self.sentence.children(verb, "advmod")
+        comes = {"from"} == {*values} and not verb.children("advmod")
         if comes and values["from"].kind == "name":  # not "is back from X"
             return Reading(ProfileSection.FACT, "origin", terms)
         return None
 
     def _is_undecided(self, verb: Word) -> bool:
         """Return True for a choice left open: "vegetarian, or pescatarian"."""
-        of = (verb, *self.sentence.children(verb, "attr", "acomp"))
-        joined = [word.lower for one in of for word in self.sentence.children(one, "cc")]
-        return "or" in joined and not self.sentence.children(verb, "neg")
+        of = (verb, *verb.children("attr", "acomp"))
+        joined = [word.lower for one in of for word in one.children("cc")]
+        return "or" in joined and not verb.children("neg")
 
     def _is_known_intolerance(self, lemmas: Set[str], values: Mapping[str, Value]) -> bool:
         """Return False for a joke such as "allergic to Mondays"."""
@@ -417,14 +414,14 @@ class ProfileReader(PhraseReader):
     def _depends(self, word: Word, verb: Word) -> bool:
         """Return True for a complement of the verb, its parts, and coordinated ones."""
         while word.dep in ("amod", "conj", "compound", "npadvmod", "pobj", "prep", "nmod", "punct"):
-            word = self.sentence.head(word)
-        return word.dep in ("attr", "acomp") and self.sentence.head(word) == verb
+            word = word.head
+        return word.dep in ("attr", "acomp") and word.head == verb
 
     def _event(
-        self, verb: Word, name: str, helpers: list[Word], values: dict[str, Value]
+        self, verb: Word, name: str, helpers: Sequence[Word], values: dict[str, Value]
     ) -> Reading | None:
         """Read an event: "moved to Oslo", "was promoted to manager", "has lived in Oslo"."""
-        if self.sentence.children(verb, "neg"):
+        if verb.children("neg"):
             return None
         terms = timeless(values.values())
         perfect = any(word.lemma == "have" and word.tag != "VBD" for word in helpers)
@@ -443,14 +440,14 @@ class ProfileReader(PhraseReader):
             return Reading(ProfileSection.FACT, "role", terms)
         if base == "marry" and values.get("obj", values.get("to", _NO_VALUE)).kind != "name":
             return None
-        told = values and not self._reacts(self.sentence.subtree(verb))  # "born in that queue"
+        told = values and not self._reacts(verb.subtree())  # "born in that queue"
         if base in _WORDS["biography"] and (told or base == "retire"):
             return Reading(ProfileSection.FACT, f"{base} {sorted(terms)}", terms)
         return None
 
     def _is_hired(self, verb: Word, base: str, values: Mapping[str, Value]) -> bool:
         """Return True for a new post: "got a job at the aquarium", "started at Monzo as a ..."."""
-        thing = self.sentence.child(verb, "dobj")
+        thing = verb.child("dobj")
         named = _is_at(values, ("at", "with"), "workplaces")
         if not named or any(word.text.isdigit() for word in self.sentence.words):
             return False  # "in 2010 I started at ..." may be over
@@ -462,13 +459,13 @@ class ProfileReader(PhraseReader):
 
     def _attribute(self, verb: Word, base: str) -> Reading | None:
         """Read an attribute: "my name is Karl", "her mother tongue is Hakka"."""
-        if self.sentence.children(verb, "neg") or self._is_passing():
+        if verb.children("neg") or self._is_passing():
             return None
         values = self._values(verb)
         terms = timeless(values.values()) or frozenset(v.text for v in values.values())
         head = base.split()[-1]
         value = values.get("obj", values.get("on", _NO_VALUE))
-        is_called = verb.lemma in _CALLING and bool(self.sentence.children(verb, "auxpass"))
+        is_called = verb.lemma in _CALLING and bool(verb.children("auxpass"))
         if is_called and value.kind == "name" and head in _WORDS["possessions"]:
             return Reading(ProfileSection.FACT, f"{base} is called", terms)
         if verb.lemma != "be" or verb.tag not in ("VBZ", "VBP"):
@@ -484,18 +481,18 @@ class ProfileReader(PhraseReader):
     def _preference(self, verb: Word, values: dict[str, Value]) -> Reading | None:
         if verb.lemma not in _WORDS["liking"] or self.says_ended(verb):
             return None
-        things = self.sentence.children(verb, "dobj", "xcomp", "ccomp")
+        things = verb.children("dobj", "xcomp", "ccomp")
         if not things or any(word.dep == "ccomp" and word.tag != "VBG" for word in things):
             return None
         thing = things[0]
-        below = self.sentence.subtree(thing)
+        below = thing.subtree()
         described = any(word.dep == "amod" and word.tag == "JJ" for word in below)
         kind = described and thing.tag == "NNS" and below[0].dep != "det"  # "short answers"
         if (thing.lemma in _WORDS["choices"] and not kind) or self._reacts(below):
             return None
         if thing.label == "DATE" and verb.lemma != "prefer":
             return None  # "I hate Mondays" is said by everybody
-        definite = any(word.lower == "the" and self.sentence.head(word) == thing for word in below)
+        definite = any(word.lower == "the" and word.head == thing for word in below)
         if definite and verb.lemma != "prefer":
             return None
         if thing.dep == "xcomp" and not self._is_liked(verb, thing):
@@ -510,20 +507,22 @@ class ProfileReader(PhraseReader):
         """
         if not deed.tag.startswith("VB") or deed.lemma in _WORDS["chores"]:
             return False
-        to = any(word.lower == "to" for word in self.sentence.children(deed, "aux"))
-        polite = any(word.lemma in _WORDS["courtesies"] for word in self.sentence.subtree(deed))
+        to = any(word.lower == "to" for word in deed.children("aux"))
+        polite = any(word.lemma in _WORDS["courtesies"] for word in deed.subtree())
         return not polite and not (to and verb.lemma in ("hate", "dislike", "detest", "loathe"))
 
-    def _endured(self, verb: Word, helpers: list[Word], values: dict[str, Value]) -> Reading | None:
+    def _endured(
+        self, verb: Word, helpers: Sequence[Word], values: dict[str, Value]
+    ) -> Reading | None:
         """Read a dislike: "can't stand loud music"."""
         cannot = any(word.lower in ("can", "ca") for word in helpers)
-        denied = bool(self.sentence.children(verb, "neg"))
-        thing = self.sentence.child(verb, "dobj", "xcomp")
+        denied = bool(verb.children("neg"))
+        thing = verb.child("dobj", "xcomp")
         if not (cannot and denied and thing and verb.lemma in _WORDS["enduring"]):
             return None
         if self._led_by(thing) == "the":
             return None
-        if self._reacts(self.sentence.subtree(thing)):
+        if self._reacts(thing.subtree()):
             return None
         terms = timeless(values.values())
         return Reading(ProfileSection.PREFERENCE, f"likes {sorted(terms)}", terms)
@@ -534,23 +533,23 @@ class ProfileReader(PhraseReader):
 
     def _is_appointment(self, verb: Word) -> bool:
         """Return True for a dated appointment: "have a dentist appointment"."""
-        thing = self.sentence.child(verb, "dobj")
+        thing = verb.child("dobj")
         return (
             thing is not None
             and thing.lemma in _WORDS["appointments"]
             and self._led_by(thing) in ("a", "an", "my", "our")
-            and not self.sentence.children(verb, "neg")
+            and not verb.children("neg")
             and any(word.is_time for word in self.sentence.words)
         )
 
     def _announced(
-        self, verb: Word, helpers: list[Word], values: dict[str, Value]
+        self, verb: Word, helpers: Sequence[Word], values: dict[str, Value]
     ) -> Reading | None:
         """Read a plan with its aim and time: "will fly to Rome next week"."""
         will = any(word.lower in ("will", "'ll", "’ll") for word in helpers)
         timed = any(word.label == "DATE" for word in self.sentence.words)
         aimed = any(value.kind == "name" for value in values.values())
-        denied = bool(self.sentence.children(verb, "neg"))
+        denied = bool(verb.children("neg"))
         if not (will and timed and aimed and verb.lemma in _WORDS["announced"]) or denied:
             return None
         terms = timeless(values.values())
@@ -558,24 +557,24 @@ class ProfileReader(PhraseReader):
 
     def _matter(self, verb: Word, name: str, values: dict[str, Value]) -> Reading | None:
         """Read a current activity or plan: "is training for a marathon"."""
-        helpers = self.sentence.children(verb, "aux")
+        helpers = verb.children("aux")
         present = any(word.lemma == "be" and word.tag in ("VBZ", "VBP") for word in helpers)
-        over = bool(self.sentence.children(verb, "neg")) or self.says_ended(verb)
+        over = bool(verb.children("neg")) or self.says_ended(verb)
         if not present:
             return None
-        done = self.sentence.child(verb, "xcomp") if verb.lemma in _WORDS["planning"] else None
+        done = verb.child("xcomp") if verb.lemma in _WORDS["planning"] else None
         deed = done or verb
         values = values | self._values(deed)
-        thing = self.sentence.child(deed, "dobj")
+        thing = deed.child("dobj")
         planned = deed.lemma == "plan" and thing is not None and thing.lemma in _WORDS["plans"]
         if not (planned or deed.lemma in _WORDS["matters"]) or not values:
             return None
         named = deed.lemma in _WORDS["known"] or self._led_by(thing) not in _DEFINITE
-        if not named or self._reacts(self.sentence.subtree(deed)):
+        if not named or self._reacts(deed.subtree()):
             return None
         if deed.lemma in ("look", "search"):
-            sought = [w for p in self.sentence.children(deed, "prep") if p.lower == "for"
-                      for w in self.sentence.children(p, "pobj")]  # fmt: skip
+            sought = [w for p in deed.children("prep") if p.lower == "for"
+                      for w in p.children("pobj")]  # fmt: skip
             if not sought or self._led_by(sought[0]) not in ("a", "an", ""):
                 return None
         if thing is not None and thing.lemma in _WORDS["everyday"]:

@@ -121,7 +121,7 @@ def _who_likes(quotes: Iterable[str]) -> set[str | None]:
     for sentence in map(parse, quotes):
         for verb in sentence.words:
             if verb.lemma in _LIKING and verb.is_verb:
-                by = sentence.child(verb, "nsubj")
+                by = verb.child("nsubj")
                 if by is not None:
                     named = by.is_proper or by.lower in ("i", "we", "he", "she")
                     likers.add(by.lower if named else None)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.word_classes import UNSURE
 
 _WORDS = word_sets("stance")
 PRAISE, BLAME = (
@@ -167,7 +168,7 @@ def _of_list(said: str, topic: str) -> int:
     words = {word for part in parts for word in part}
     if lexemes(head) != lexemes(topic) or max(map(len, parts)) > _LONGEST_NOTE:
         return 0
-    if words & (_WORDS["unsure"] | _WORDS["others"] | {"not", "without"}):
+    if words & (UNSURE | _WORDS["others"] | {"not", "without"}):
         return 0
     signs = [each for part in parts for each in _signs(part)]
     if len(signs) < 2 or len(set(signs)) > 1:

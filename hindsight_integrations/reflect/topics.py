@@ -221,7 +221,7 @@ def _topics(text: str, names: Sequence[str], speaker: str | None, rest: str) -> 
 
 def _noun_phrase(sentence: Sentence, word: Word, speaker: str | None) -> Iterator[Topic]:
     """Yield the topic of a definite noun with its modifiers; none if the noun is too general."""
-    determiner = sentence.child(word, "det", "poss")
+    determiner = word.child("det", "poss")
     definite = determiner is not None and determiner.lower in _DEFINITE | _MINE
     if not definite or determiner is None or _is_plain(word) or word.lower in _SPEAKERS:
         return
@@ -229,13 +229,13 @@ def _noun_phrase(sentence: Sentence, word: Word, speaker: str | None) -> Iterato
         return
     parts = [
         each
-        for each in sentence.children(word, "compound", "amod", "nmod")
+        for each in word.children("compound", "amod", "nmod")
         if each.tag[:2] in ("NN", "JJ", "VB") and not _is_plain(each)
         and each.tag not in ("JJR", "JJS", "VBN", "VBD") and each.index < word.index
     ]  # fmt: skip
     if parts and parts[-1].index + 1 != word.index:
         return
-    parting = [each for each in sentence.children(word, "amod", "nummod") if each.lower in _PARTING]
+    parting = [each for each in word.children("amod", "nummod") if each.lower in _PARTING]
     if parting and parting[-1].index + 1 == (parts or [word])[0].index:
         parts = [parting[-1], *parts]  # "the big mixer" is not "the used mixer"
     parts = [*parts, word]
@@ -260,9 +260,9 @@ def _is_one_of_several(sentence: Sentence, noun: Word) -> bool:
     "The combination of mint and salt", "the game I played" and "my favourite game" are another
     thing each time.
     """
-    described = sentence.children(noun, "relcl", "acl")
-    of = [way for way in sentence.children(noun, "prep") if way.lower == "of"]
-    chosen = sentence.children(noun, "amod", "nummod")
+    described = noun.children("relcl", "acl")
+    of = [way for way in noun.children("prep") if way.lower == "of"]
+    chosen = noun.children("amod", "nummod")
     return bool(described or of) or any(
         word.lower in _CHOOSING or word.tag in ("JJR", "JJS", "CD") for word in chosen
     )
@@ -310,7 +310,7 @@ def _named(
             continue
         words = [w for w in sentence.words if match.start() <= w.start < match.end()]
         firm = _is_name_for_sure(match, words)
-        head = next((w for w in words if not match.start() <= sentence.head(w).start < match.end()
+        head = next((w for w in words if not match.start() <= w.head.start < match.end()
                      or w.dep == "ROOT"), None)  # fmt: skip
         if head is None or firm is None or not any(word.tag.startswith("NN") for word in words):
             continue
@@ -321,9 +321,9 @@ def _named(
         norm = entity_norm(name)
         if holder == f"@{norm}" and not any(map(str.isdigit, name)):
             continue  # it is whom the sentence is about: a person, for all that is certain
-        subject = sentence.head(head) if head.dep == "conj" else head
+        subject = head.head if head.dep == "conj" else head
         acts = head.dep in ("nsubj", "nsubjpass")
-        if subject.dep == "nsubj" and sentence.head(subject).lemma in _PERSON_VERBS:
+        if subject.dep == "nsubj" and subject.head.lemma in _PERSON_VERBS:
             continue  # a person, whatever the bank takes it for: "Zayd giggles"
         if acts and holder.startswith("@") and holder != f"@{norm}":
             continue  # it acts beside the holder: "Sam is ill, Dilek covers for him"
@@ -345,8 +345,8 @@ def _is_name_for_sure(match: re.Match[str], words: Sequence[Word]) -> bool | Non
 
 def _is_given(sentence: Sentence, name: Word) -> bool:
     """Return True for the "Bo" of "gave the key to Bo": something is given to people."""
-    way = sentence.head(name)
-    gives = way.lower == "to" and sentence.head(way).lemma in _GIVING
+    way = name.head
+    gives = way.lower == "to" and way.head.lemma in _GIVING
     return name.dep == "dative" or (name.dep == "pobj" and (way.dep == "dative" or gives))
 
 
@@ -364,9 +364,9 @@ def _holder(sentence: Sentence, speaker: str | None) -> str | None:
         return ""
     if subject.lower in ("i", "we"):
         return "i|"
-    if sentence.child(subject, "det") or not subject.is_noun:
+    if subject.child("det") or not subject.is_noun:
         return ""
-    parts = [w.text for w in sentence.subtree(subject, frozenset({"prep", "relcl", "appos"}))]
+    parts = [w.text for w in subject.subtree(frozenset({"prep", "relcl", "appos"}))]
     return f"@{entity_norm(' '.join(parts))}"
 
 

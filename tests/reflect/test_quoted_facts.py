@@ -74,9 +74,9 @@ def test_a_part_of_a_name_stands_for_it_if_nobody_else_has_it() -> None:
     sentence = parse("Greta called Holm.").words
     asked = words_of("Dr Greta Falk")
     assert asked == {"greta", "falk"}
-    assert aliases(asked, sentence, ("Greta Falk",)) == {0}
+    assert aliases(asked, sentence, ("Greta Falk",)) == {sentence[0]}
     assert aliases(asked, sentence, ("Greta Falk", "Greta Holm")) == set()
-    assert whole_name(parse("Then Greta Holm left.").words, 1) == {"greta", "holm"}
+    assert whole_name(parse("Then Greta Holm left.").words[1]) == {"greta", "holm"}
     assert may_be(asked, words_of("Greta F."))
     assert not may_be(asked, words_of("Greta H."))
 
@@ -167,15 +167,14 @@ def test_what_is_done_said_or_known_is_an_answer(told: str, question: str, expec
     ],
 )
 def test_a_verb_is_told_as_a_fact(text: str, verb: str, told: bool) -> None:
-    sentence = parse(text)
-    at = next(i for i, word in enumerate(sentence.words) if word.text == verb)
-    assert is_told(sentence, at) is told
+    words = parse(text).words
+    assert is_told(next(word for word in words if word.text == verb)) is told
 
 
 def test_a_plan_is_told_if_a_plan_will_do() -> None:
-    sentence = parse("We plan to leave in May.")
-    assert is_told(sentence, 3, planned=True)
-    assert not is_told(sentence, 3)
+    leave = parse("We plan to leave in May.").words[3]
+    assert is_told(leave, planned=True)
+    assert not is_told(leave)
 
 
 @pytest.mark.parametrize(
@@ -190,10 +189,9 @@ def test_a_plan_is_told_if_a_plan_will_do() -> None:
     ],
 )
 def test_who_moved_lives_where_she_moved_to(text: str, arrived: bool, left: bool) -> None:
-    sentence = parse(text)
-    verb = next(i for i, word in enumerate(sentence.words) if word.lemma == "move")
-    assert has_arrived(sentence, verb) is arrived
-    assert has_left(sentence, verb) is left
+    verb = next(word for word in parse(text).words if word.lemma == "move")
+    assert has_arrived(verb) is arrived
+    assert has_left(verb) is left
 
 
 # What is asked for

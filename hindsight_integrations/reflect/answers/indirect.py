@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.nlp.sentences import Sentence, parse
+from hindsight_integrations.nlp.sentences import parse
+from hindsight_integrations.nlp.syntax import Sentence
 
 _ASKED = re.compile(
     r"(?:please,? )?(?:(?:do|can|could|would|will) you (?:please |still |also )?"
@@ -22,8 +23,6 @@ _LISTED = re.compile(
 _ANYTHING = re.compile(
     r"did (?P<who>.+?) say (?:any|some)thing (?P<matter>about .+)", re.IGNORECASE
 )
-_THINGS = 2
-"""Index of the first word of the things in "List the things"."""
 
 
 def direct(text: str) -> str:
@@ -44,42 +43,41 @@ def direct(text: str) -> str:
 def _of_kind(word: str, things: str) -> str | None:
     """Convert a noun phrase with a clause to a question: "which tools does the team use?"."""
     sentence = parse(f"List the {things}.")
-    noun = next((at for at in sentence.children(0, "dobj") if at >= _THINGS), None)
-    clause = None if noun is None else next(iter(sentence.children(noun, "relcl")), None)
+    request = sentence.words[:2]
+    objects = request[0].children("dobj") if request else ()
+    noun = next((word for word in objects if word not in request), None)
+    clause = None if noun is None else noun.child("relcl")
     if noun is None or clause is None:
         return None
-    own = [i for i in sentence.subtree(clause) if sentence.words[i].tag not in ("WDT", "WP", ".")]
-    if own and sentence.words[own[0]].text.casefold() == "that":
+    own = [word for word in clause.subtree() if word.tag not in ("WDT", "WP", ".")]
+    if own and own[0].text.casefold() == "that":
         own = own[1:]
     if not own:
         return None
     told = parse(f"{sentence.phrase(own)}.")
-    kind = sentence.phrase(range(_THINGS, noun + 1))
+    kind = sentence.phrase((sentence.words[len(request)], noun))
     return _inverted(f"{word} {kind}", told)
 
 
 def _inverted(opening: str, told: Sentence) -> str | None:
     """Convert a plain clause to a yes-or-no question: "does Tom live here?"; None if unclear."""
-    root = next(iter(told.roots()), None)
-    if root is None or not told.words[root].is_verb or told.children(root, "neg"):
+    verb = next(iter(told.roots), None)
+    if verb is None or not verb.is_verb or verb.is_denied:
         return None
-    subjects = told.children(root, "nsubj", "nsubjpass")
+    subjects = verb.children("nsubj", "nsubjpass")
     if len(subjects) != 1:
         return None
-    subject = told.subtree(subjects[0])
-    verb, end = told.words[root], subject[-1] + 1
-    helpers = told.children(root, "aux", "auxpass")
-    rest = [i for i in range(end, len(told.words)) if told.words[i].tag != "."]
-    if helpers or verb.lemma == "be":
-        first = helpers[0] if helpers else root
-        auxiliary = told.words[first].text
+    last = subjects[0].subtree()[-1]
+    rest = [word for word in told.words if word > last and word.tag != "."]
+    if (helper := verb.child("aux", "auxpass")) or verb.lemma == "be":
+        first = helper or verb
         if first not in rest:
             return None
         rest.remove(first)
-        words = [told.words[i].text for i in rest]
+        auxiliary, words = first.text, [word.text for word in rest]
     else:
         auxiliary = {"VBD": "did", "VBZ": "does"}.get(verb.tag, "do")
-        words = [verb.lemma if i == root else told.words[i].text for i in rest]
-    before = told.phrase(range(end))
+        words = [verb.lemma if word is verb else word.text for word in rest]
+    before = told.phrase((told.words[0], last))
     question = " ".join(filter(None, (opening, auxiliary, before, *words))) + "?"
     return question[0].upper() + question[1:]

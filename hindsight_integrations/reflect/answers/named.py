@@ -31,29 +31,34 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(entity_norm(name).split()) - TITLES
 
 
-def whole_name(words: Sequence[Word], index: int) -> frozenset[str]:
+def whole_name(word: Word) -> frozenset[str]:
     """Return the words of the name that a word belongs to: adjacent capitalised words."""
-    first = last = index
-    while first > 0 and _is_part(words[first - 1]):
-        first -= 1
-    while last + 1 < len(words) and _is_part(words[last + 1]):
-        last += 1
-    return frozenset(entity_norm(word.text) for word in words[first : last + 1]) - TITLES
+    name = [*_name_before(word), word]
+    while (after := name[-1].after) and _is_part(after):
+        name.append(after)
+    return frozenset(entity_norm(part.text) for part in name) - TITLES
 
 
-def titles_of(words: Sequence[Word], index: int) -> frozenset[str]:
+def titles_of(word: Word) -> frozenset[str]:
     """Return the folded titles before the name that a word belongs to: "mr" of "Mr Hall".
 
     Of "Mr and Mrs Hall" both are.
     """
-    first = index
-    while first > 0 and _is_part(words[first - 1]):
-        first -= 1
-    found = {entity_norm(word.text) for word in words[first:index]} & TITLES
-    before = [entity_norm(word.text) for word in words[max(0, first - 2) : first]]
-    if found and before[1:] in (["and"], ["or"]) and before[0] in TITLES:
-        found.add(before[0])
+    name = _name_before(word)
+    found = {entity_norm(part.text) for part in name} & TITLES
+    joint = name[0].before if name else None
+    if found and joint and joint.before and entity_norm(joint.text) in ("and", "or"):
+        found |= {entity_norm(joint.before.text)} & TITLES
     return frozenset(found)
+
+
+def _name_before(word: Word) -> list[Word]:
+    """Return the words of a name that stand before this one, in order."""
+    found: list[Word] = []
+    while word.before and _is_part(word.before):
+        word = word.before
+        found.insert(0, word)
+    return found
 
 
 def may_share(asked: Set[str], told: Set[str]) -> bool:
@@ -90,15 +95,15 @@ def is_anothers(asked: frozenset[str], told: frozenset[str], entities: Iterable[
     return asked != told and asked in known and told in known
 
 
-def aliases(asked: frozenset[str], words: Sequence[Word], entities: Iterable[str]) -> set[int]:
-    """Return positions of other names of the person asked about: "Bob" for "Tanaka"."""
+def aliases(asked: frozenset[str], words: Sequence[Word], entities: Iterable[str]) -> set[Word]:
+    """Return words of other names of the person asked about: "Bob" for "Tanaka"."""
     known = {words_of(entity): entity.split()[0] for entity in entities if entity.split()}
     whole = {name for name, first in known.items() if asked <= name and is_given_name(first)}
     return {
-        i
-        for i, word in enumerate(words)
+        word
+        for word in words
         if word.is_proper
-        if any(_is_only(whole_name(words, i), name, known) for name in whole)
+        if any(_is_only(whole_name(word), name, known) for name in whole)
     }
 
 

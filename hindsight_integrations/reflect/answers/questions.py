@@ -10,8 +10,8 @@ from itertools import pairwise, takewhile
 
 from hindsight_integrations.nlp.bm25 import lexemes, lexemes_of
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.nlp.sentences import Sentence, parse
-from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.nlp.sentences import parse
+from hindsight_integrations.nlp.syntax import Sentence, Word
 from hindsight_integrations.nlp.word_classes import TITLES
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.answers.indirect import direct
@@ -213,16 +213,16 @@ def read_question(text: str, ignored: Sequence[str] = ()) -> Query | None:
     ending = None if ignored else _BEFORE.search(remaining)
     without_past = remaining if ignored else _BEFORE.sub("?", _USED.sub("", remaining))
     sentence = parse(without_past)
-    question_word = next((i for i, w in enumerate(sentence.words) if w.tag.startswith("W")), None)
+    question_word = next((w for w in sentence.words if w.tag.startswith("W")), None)
     if not sentence.words or _is_open_ended(sentence):
         return None
-    if question_word is None or question_word > 1:
+    if question_word is None or question_word.index > 1:
         if sentence.words[0].lemma not in _AUXILIARIES:
             return None
-        query = _Reader(sentence, -1).read(Asked.WHETHER)
+        query = _Reader(sentence, None).read(Asked.WHETHER)
     else:
-        asked = _asked_kind(sentence, question_word)
-        if _asks_what_may_be(sentence, question_word, asked):
+        asked = _asked_kind(question_word)
+        if _asks_what_may_be(question_word, asked):
             return None
         query = _Reader(sentence, question_word).read(asked)
     next_stems = frozenset(lexemes(ending["next"] or "")) if ending else frozenset()
@@ -244,20 +244,20 @@ def _is_negation(word: Word) -> bool:
     return word.dep == "neg" or (word.lower == "no" and word.dep == "det")
 
 
-def _asks_what_may_be(sentence: Sentence, opening: int, asked: Asked) -> bool:
+def _asks_what_may_be(opening: Word, asked: Asked) -> bool:
     """Return True for a question for advice or a guess: "which bakery could I go to"."""
-    modals = (word.lower for word in sentence.words[opening + 1 :] if word.tag == "MD")
+    modals = (word.lower for word in opening.following() if word.tag == "MD")
     return asked is not Asked.WHEN and next(modals, "") in WORDS["supposing"]
 
 
-def _asked_kind(sentence: Sentence, opening: int) -> Asked:
-    words = [word.text.casefold() for word in sentence.words]
+def _asked_kind(opening: Word) -> Asked:
+    """Return the kind of answer that a question word and the word after it ask for."""
     kinds = {
         "who": Asked.WHO, "whom": Asked.WHO, "whose": Asked.WHOSE, "where": Asked.WHERE,
         "when": Asked.WHEN, "why": Asked.WHY, "what": Asked.WHAT, "which": Asked.WHAT,
     }  # fmt: skip
-    word = words[opening]
-    following = words[opening + 1] if opening + 1 < len(words) else ""
+    word = opening.text.casefold()
+    following = opening.after.text.casefold() if opening.after else ""
     if word == "how":
         extents = dict.fromkeys(("long", "old", "often", "far", "tall", "big"), Asked.EXTENT)
         counts = {"many": Asked.NUMBER, "much": Asked.AMOUNT} | extents
@@ -265,18 +265,19 @@ def _asked_kind(sentence: Sentence, opening: int) -> Asked:
     if word in ("what", "which") and following.removesuffix("s") in _TIME_NOUNS:
         return Asked.WHEN
     if word in ("what", "which") and following in ("city", "country", "town", "place"):
-        return Asked.WHERE if "live" in words or "work" in words else Asked.WHAT
+        stays = any(word.text.casefold() in ("live", "work") for word in opening.sentence.words)
+        return Asked.WHERE if stays else Asked.WHAT
     return kinds.get(word, Asked.OTHER)
 
 
 class _Reader:
-    """Parses one question; `opening` is the index of its question word, or -1."""
+    """Parses one question; `opening` is its question word, None for a yes-or-no question."""
 
-    def __init__(self, sentence: Sentence, opening: int) -> None:
+    def __init__(self, sentence: Sentence, opening: Word | None) -> None:
         self._words = sentence.words
         self._sentence = sentence
         self._opening = opening
-        self._helpers: list[int] = []
+        self._helpers: list[Word] = []
         self._auxiliary = self._first_auxiliary()
         self._verb = self._main_verb()
         self._focus = self._focus_nouns()
@@ -286,7 +287,7 @@ class _Reader:
         lemmas = {word.lemma for word in self._words}
         if asked is Asked.WHAT and (lemmas & {"name", "call"}) and self._is_naming():
             asked = Asked.NAME
-        verb = None if self._verb is None else self._words[self._verb]
+        verb, auxiliary = self._verb, self._auxiliary
         is_about = "about" in lemmas and self._preposition() != "about"  # no "complain about"
         if asked is Asked.WHAT and verb and verb.lemma in WORDS["saying"] and is_about:
             asked = Asked.SAID
@@ -294,15 +295,13 @@ class _Reader:
         is_naming = asked is Asked.NAME and verb is not None and verb.lemma in ("call", "name")
         has_content_verb = verb is not None and not light and not is_naming
         terms = tuple(self._terms(asked))
-        auxiliary = None if self._auxiliary is None else self._words[self._auxiliary]
         finite = auxiliary or verb
         verb_stems = frozenset[str]()
         if has_content_verb and verb is not None:
             verb_stems = stems(verb.text if lexemes(verb.text) else verb.lemma) | stems(verb.lemma)
-            verb_stems = verb_stems or frozenset(
-                {verb.lemma}
-            )  # "own" and "get" are no terms of the index
-        asks_owner = asked is Asked.WHOSE and self._focus and self._verb == self._auxiliary
+            # "own" and "get" are no terms of the index
+            verb_stems = verb_stems or frozenset({verb.lemma})
+        asks_owner = asked is Asked.WHOSE and self._focus and verb is auxiliary
         subject = None if asks_owner else self._subject(terms)
         stays = asked is Asked.WHETHER and light == "be" and self._is_in_a_place(subject)
         general_noun = self._general_head() if asked is Asked.WHAT and light == "be" else None
@@ -313,17 +312,17 @@ class _Reader:
             action="live" if stays else verb.lemma if has_content_verb and verb is not None else "",
             subject=subject,
             passive=self._is_passive(verb),
-            focus=" ".join(self._words[i].text.casefold() for i in self._focus),
+            focus=" ".join(word.text.casefold() for word in self._focus),
             past=finite is not None and finite.tag == "VBD",
             future=bool(auxiliary and auxiliary.lemma in ("will", "would")),
             light_verb="" if stays else light or ("be" if is_naming else ""),
-            measure=self._words[self._opening + 1].lemma if asked is Asked.EXTENT else "",
+            measure=self._after_opening()[0].lemma if asked is Asked.EXTENT else "",
             alternative="or" in lemmas,
             asks_ability=bool(auxiliary and auxiliary.lemma in ("can", "could")),
             is_negated=asked is not Asked.WHETHER and any(map(_is_negation, self._words)),
             still="still" in lemmas,
             preposition=self._preposition(),
-            general_noun="" if general_noun is None else self._words[general_noun].lemma,
+            general_noun="" if general_noun is None else general_noun.lemma,
             compound=general_noun is not None and self._is_compound(general_noun),
             tense=self._tense(light),
             comparatives=frozenset(w.lower for w in self._words if w.tag in ("JJR", "RBR")),
@@ -331,10 +330,9 @@ class _Reader:
 
     def _tense(self, light: str) -> str:
         """Return the tense of the first auxiliary, or else of the verb."""
-        index = self._auxiliary if self._auxiliary is not None else self._verb
-        if index is None:
+        word = self._auxiliary or self._verb
+        if word is None:
             return "present"
-        word = self._words[index]
         if word.lower in ("did", "was", "were", "had", "could") or word.tag == "VBD":
             return "past"
         if word.lower in ("will", "would"):
@@ -353,79 +351,78 @@ class _Reader:
 
     def _preposition(self) -> str:
         """Return the stranded preposition: "in" of "which language is it written in"."""
-        if self._opening == 1 and self._words[1].lower == "whom":
-            return self._words[0].lemma
+        if self._opening and self._opening.before and self._opening.lower == "whom":
+            return self._opening.before.lemma
         last = [word for word in self._words if word.tag != "."][-1]
         if last.tag in ("IN", "TO"):
             return last.lemma
-        after = self._words[self._auxiliary + 1 :] if self._auxiliary is not None else ()
-        return after[0].lemma if after and after[0].tag == "IN" else ""
+        after = self._auxiliary.after if self._auxiliary else None
+        return after.lemma if after and after.tag == "IN" else ""
 
     def _light(self) -> str:
         """Return the verb if it is light, without own content: "be", "have", "take place"."""
         if self._verb is None:
             return ""
-        lemma, after = self._words[self._verb].lemma, self._words[self._verb + 1 :]
-        places = lemma == "take" and any(word.lemma == "place" for word in after)
+        lemma = self._verb.lemma
+        places = lemma == "take" and any(word.lemma == "place" for word in self._verb.following())
         return lemma if places or lemma in WORDS["light"] else ""
 
-    def _first_auxiliary(self) -> int | None:
-        start = self._opening + 1
-        for index in range(start, len(self._words)):
-            word = self._words[index]
+    def _after_opening(self) -> tuple[Word, ...]:
+        """Return the words after the question word; all of them if there is none."""
+        return self._opening.following() if self._opening else self._words
+
+    def _first_auxiliary(self) -> Word | None:
+        for word in self._after_opening():
             if word.lemma in _AUXILIARIES and word.tag != "POS":
-                return index
-            if word.is_verb and not self._is_counted(index):
+                return word
+            if word.is_verb and not self._is_counted(word):
                 return None
         return None
 
-    def _is_counted(self, index: int) -> bool:
+    def _is_counted(self, word: Word) -> bool:
         """Return True if a word is a noun that may be tagged as a verb: "which languages does"."""
-        following = self._words[index + 1] if index + 1 < len(self._words) else None
         return (
-            self._opening >= 0
-            and index == self._opening + 1
-            and self._words[self._opening].text.casefold() in ("what", "which")
-            and following is not None
-            and following.lemma in _AUXILIARIES
+            self._opening is not None
+            and word is self._opening.after
+            and self._opening.text.casefold() in ("what", "which")
+            and word.after is not None
+            and word.after.lemma in _AUXILIARIES
         )
 
-    def _main_verb(self) -> int | None:
+    def _main_verb(self) -> Word | None:
         """Return the first verb after the auxiliary and its subject; else the auxiliary."""
-        start = self._opening + 1 if self._auxiliary is None else self._auxiliary + 1
-        root = next(iter(self._sentence.roots()))
+        rest = self._auxiliary.following() if self._auxiliary else self._after_opening()
+        root = self._sentence.roots[0]
         verbs = [
-            i
-            for i in range(start, len(self._words))
-            if (self._words[i].tag.startswith("V") or (i == root and i > start))
-            and self._words[i].dep not in ("amod", "compound")
-            and not self._is_name(i)
-            and not self._is_subject_of_do(i)
+            word
+            for word in rest
+            if (word.tag.startswith("V") or (word is root and word is not rest[0]))
+            and word.dep not in ("amod", "compound")
+            and not self._is_name(word)
+            and not self._is_subject_of_do(word)
         ]
         self._helpers = self._helping(verbs)
         verbs = verbs[len(self._helpers) :]
-        if self._auxiliary is not None and verbs and self._words[self._auxiliary].lemma == "be":
-            verbs = [i for i in verbs if self._words[i].tag in ("VBN", "VBG", "VBD")]
-            if len(verbs) > 1 and verbs[0] == start and self._words[start].tag == "VBG":
+        if self._auxiliary and verbs and self._auxiliary.lemma == "be":
+            verbs = [verb for verb in verbs if verb.tag in ("VBN", "VBG", "VBD")]
+            if len(verbs) > 1 and verbs[0] is rest[0] and rest[0].tag == "VBG":
                 verbs = verbs[1:]  # "is smoking allowed"
         return verbs[0] if verbs else self._untagged_verb()
 
-    def _is_subject_of_do(self, index: int) -> bool:
+    def _is_subject_of_do(self, word: Word) -> bool:
         """Return True if a word is the subject after "do", and no base form of a verb.
 
         What follows "does" is its subject, unless it is "who does".
         """
-        if self._auxiliary is None or self._words[self._auxiliary].lemma != "do":
+        if self._auxiliary is None or self._auxiliary.lemma != "do":
             return False
-        gerund = self._words[index].tag in ("VBG", "VBZ")
-        return gerund or (index == self._auxiliary + 1 and len(self._words) > index + 2)
+        gerund = word.tag in ("VBG", "VBZ")
+        return gerund or (word is self._auxiliary.after and len(word.following()) > 1)
 
-    def _helping(self, verbs: Sequence[int]) -> list[int]:
+    def _helping(self, verbs: Sequence[Word]) -> list[Word]:
         """Return the verbs that only support the next one: the first of "been paid"."""
         helps = (
-            self._words[one].lower in _PASSIVE
-            and other == one + 1
-            and self._words[other].tag in ("VBN", "VBG", "VBD")
+            one.lower in _PASSIVE and other is one.after and other.tag in ("VBN", "VBG", "VBD")
             for one, other in pairwise(verbs)
         )
         return [one for one, _ in takewhile(lambda pair: pair[1], zip(verbs, helps, strict=False))]
@@ -433,63 +430,51 @@ class _Reader:
     def _is_passive(self, verb: Word | None) -> bool:
         """Return True for a passive: "is repaired", "has been repaired", "got married"."""
         first = () if self._auxiliary is None else (self._auxiliary,)
-        helpers = {self._words[i].lower for i in (*first, *self._helpers)}
+        helpers = {word.lower for word in (*first, *self._helpers)}
         return self._is_done(verb) and not _PASSIVE.isdisjoint(helpers)
 
-    def _untagged_verb(self) -> int | None:
+    def _untagged_verb(self) -> Word | None:
         """Return the verb after a form of "do" that has another tag; else the "do".
 
         It is "like", or the last of at least two nouns in a row: "does the app use".
         """
-        start = self._auxiliary
-        if start is None or self._words[start].lemma != "do":
-            return start
-        for index in range(start + 1, len(self._words)):
-            if self._words[index].text == "like":
-                return index
+        do = self._auxiliary
+        if do is None or do.lemma != "do":
+            return do
+        rest = do.following()
+        if like := next((word for word in rest if word.text == "like"), None):
+            return like
         if self._words[0].text.casefold() == "who":
-            return start
+            return do
         run = list(
             takewhile(
-                lambda i: (
-                    i == start + 1
-                    or self._words[i].is_noun
-                    or self._words[i].tag in _WITHIN_SUBJECT
-                ),
-                range(start + 1, len(self._words)),
+                lambda word: word is do.after or word.is_noun or word.tag in _WITHIN_SUBJECT, rest
             )
         )
-        nouns = [i for i in run if self._words[i].is_noun]
-        ends = len(nouns) > 1 and nouns[-1] == run[-1] and self._words[nouns[-1]].tag == "NN"
-        return nouns[-1] if ends else start
+        nouns = [word for word in run if word.is_noun]
+        ends = len(nouns) > 1 and nouns[-1] is run[-1] and nouns[-1].tag == "NN"
+        return nouns[-1] if ends else do
 
-    def _is_name(self, index: int) -> bool:
+    def _is_name(self, word: Word) -> bool:
         """Return True for a proper noun, or a capitalised word that is tagged as a verb."""
-        word = self._words[index]
         if is_person_noun(word):
             return False  # "mum", which a tagger may take for a name
-        mistaken = (
-            index > max(self._opening, 0) and word.text[0].isupper() and bool(lexemes(word.text))
-        )
+        inside = word > (self._opening or self._words[0])
+        mistaken = inside and word.text[0].isupper() and bool(lexemes(word.text))
         noun = word.dep in ("nsubj", "nsubjpass", "dobj", "pobj")  # "Is Brixmoor suing us?"
         others = ("NN", "PR", "CD", *(() if noun else ("JJ",)))
         return word.is_proper or (mistaken and word.tag[:2] not in others)
 
-    def _focus_nouns(self) -> tuple[int, ...]:
+    def _focus_nouns(self) -> tuple[Word, ...]:
         """Return the nouns after the question word: "trouble" of "what trouble with my ear"."""
-        stop = self._auxiliary if self._auxiliary is not None else self._verb
-        if stop is None or self._opening < 0:
+        stop = self._auxiliary or self._verb
+        if stop is None or self._opening is None:
             return ()
-        after = range(self._opening + 1, stop)
-        end = next((i for i in after if self._is_preposition(i)), stop)
-        return tuple(
-            i for i in after if i < end and (self._words[i].is_noun or self._is_counted(i))
+        # "what kind of car" is answered without the word "car"
+        asked = takewhile(
+            lambda word: word.tag != "IN" or word.lemma == "of", self._opening.until(stop)[1:]
         )
-
-    def _is_preposition(self, index: int) -> bool:
-        """Return True for all but "of": "what kind of car" is answered without the word "car"."""
-        word = self._words[index]
-        return word.tag == "IN" and word.lemma != "of"
+        return tuple(word for word in asked if word.is_noun or self._is_counted(word))
 
     def _is_naming(self) -> bool:
         last = [word.lemma for word in self._words if word.tag not in (".", ",")]
@@ -497,91 +482,86 @@ class _Reader:
 
     def _subject(self, terms: Sequence[Term]) -> Term | None:
         """Return the head of the subject: the last noun after the auxiliary, and no preposition."""
-        if self._auxiliary is None:
+        auxiliary, verb = self._auxiliary, self._verb
+        if auxiliary is None:
             return None
-        end = self._verb if self._verb and self._verb > self._auxiliary else len(self._words)
         head = None
-        for index in range(self._auxiliary + 1, end):
-            word = self._words[index]
+        for word in auxiliary.following():
+            if word is verb:
+                break
             if word.tag == "IN" or (head is not None and word.tag in _AFTER_SUBJECT):
                 break
-            if head is not None and self._is_predicate(index):
+            if head is not None and self._is_predicate(word):
                 break
-            noun = word.is_noun or self._is_name(index) or word.text.casefold() in ("i", "we")
-            smoking = word.tag == "VBG" and index == self._auxiliary + 1
-            smoking = smoking and index not in self._helpers
-            if (noun or smoking) and not self._owns(index):
+            noun = word.is_noun or self._is_name(word) or word.text.casefold() in ("i", "we")
+            smoking = word.tag == "VBG" and word is auxiliary.after
+            smoking = smoking and word not in self._helpers
+            if (noun or smoking) and not self._owns(word):
                 head = word.text
         return next((term for term in terms if term.text == head), None)
 
-    def _is_predicate(self, index: int) -> bool:
+    def _is_predicate(self, word: Word) -> bool:
         """Return True for the last word of "is Mrs Okafor diabetic", which is tagged as a noun."""
-        whether = self._opening < 0 and self._verb == self._auxiliary
-        be = self._auxiliary is not None and self._words[self._auxiliary].lemma == "be"
-        after = self._words[index + 1 : index + 2]
-        last = not after or after[0].tag == "."
+        whether = self._opening is None and self._verb is self._auxiliary
+        be = self._auxiliary is not None and self._auxiliary.lemma == "be"
+        last = word.after is None or word.after.tag == "."
         there = self._words[1].tag == "EX"
-        named = self._is_name(index - 1) and not self._is_name(index)
+        named = word.before is not None and self._is_name(word.before) and not self._is_name(word)
         return whether and be and last and named and not there
 
-    def _general_head(self) -> int | None:
+    def _general_head(self) -> Word | None:
         """Return the general noun of "what is the date of X" or "what is X's date"; else None."""
         if self._auxiliary is None:
             return None
-        nouns = takewhile(
-            lambda i: self._words[i].tag not in ("IN", "."),
-            range(self._auxiliary + 1, len(self._words)),
-        )
-        heads = [i for i in nouns if self._words[i].is_noun and not self._owns(i)]
-        general = bool(heads) and self._words[heads[-1]].lemma in WORDS["general"]
-        return heads[-1] if general else None
+        nouns = takewhile(lambda word: word.tag not in ("IN", "."), self._auxiliary.following())
+        heads = [word for word in nouns if word.is_noun and not self._owns(word)]
+        return heads[-1] if heads and heads[-1].lemma in WORDS["general"] else None
 
-    def _is_compound(self, head: int) -> bool:
+    def _is_compound(self, head: Word) -> bool:
         """Return True if a noun has a modifying noun: the "time" of "lead time"."""
-        before = self._words[head - 1]
+        before = self._words[head.index - 1]
         return before.tag[:2] in ("NN", "JJ", "VB") and before.lemma not in WORDS["general"]
 
-    def _owns(self, index: int) -> bool:
-        following = self._words[index + 1] if index + 1 < len(self._words) else None
-        return following is not None and following.tag == "POS"
+    def _owns(self, word: Word) -> bool:
+        return word.after is not None and word.after.tag == "POS"
 
     def _terms(self, asked: Asked) -> Iterator[Term]:
         """Yield the terms that an answer must contain."""
         owner: Term | None = None
-        for index, word in enumerate(self._words):
-            if index in (self._opening, self._verb, self._auxiliary, *self._helpers):
+        for word in self._words:
+            if word in (self._opening, self._verb, self._auxiliary, *self._helpers):
                 continue
-            if index in self._focus and asked in (Asked.WHAT, Asked.WHEN, Asked.WHERE):
+            if word in self._focus and asked in (Asked.WHAT, Asked.WHEN, Asked.WHERE):
                 continue
             if word.text.casefold() in SELF:
                 owner = Term(word.text, frozenset(), is_self=True)
                 if word.tag != "PRP$":
                     yield owner
                     owner = None
-            elif self._is_content(index, asked):
-                named = self._is_name(index)
+            elif self._is_content(word, asked):
+                named = self._is_name(word)
                 own = frozenset(lexemes(word.text)) if named else stems(word.text)
                 its = owner if word.is_noun else None
-                name = self._name(index) if named else frozenset[str]()
-                way, article = self._opening_of(index)
-                titles = titles_of(self._words, index) if named else frozenset[str]()
+                name = self._name(word) if named else frozenset[str]()
+                way, article = self._opening_of(word)
+                titles = titles_of(word) if named else frozenset[str]()
                 person = not named and is_person_noun(word)
                 term = Term(word.text, own, named, name, its, way, article, titles, False, person)
-                if self._owns(index):
+                if self._owns(word):
                     owner = term
                     continue
                 yield term
-                part = word.dep in ("compound", "amod", "nmod") and word.head != self._verb
+                part = word.dep in ("compound", "amod", "nmod") and word.head is not self._verb
                 owner = owner if part or not word.is_noun else None
         if owner is not None:  # of a noun that is what is asked for: "Alice's job"
             yield owner
 
-    def _opening_of(self, index: int) -> tuple[str, str]:
+    def _opening_of(self, noun: Word) -> tuple[str, str]:
         """Return preposition and determiner of the phrase of a noun; empty if it has none."""
         article = ""
-        if not (self._words[index].is_noun or self._is_name(index)):
+        if not (noun.is_noun or self._is_name(noun)):
             return "", ""
-        for word in reversed(self._words[:index]):
+        for word in reversed(self._words[: noun.index]):
             if word.tag in ("IN", "TO"):
                 return word.lemma, article
             if word.tag in ("DT", "PRP$") and not article:
@@ -590,22 +570,19 @@ class _Reader:
                 break
         return "", article
 
-    def _name(self, index: int) -> frozenset[str]:
+    def _name(self, word: Word) -> frozenset[str]:
         """Return the words of the name that a word is part of, without the question's verbs."""
-        others = {
-            entity_norm(self._words[i].text) for i in (self._opening, self._verb) if i is not None
-        }
-        own = entity_norm(self._words[index].text)
-        return (whole_name(self._words, index) - others) | {own}
+        first = self._opening or self._words[-1]
+        others = {entity_norm(other.text) for other in (first, self._verb) if other}
+        return (whole_name(word) - others) | {entity_norm(word.text)}
 
-    def _is_content(self, index: int, asked: Asked) -> bool:
-        word = self._words[index]
+    def _is_content(self, word: Word, asked: Asked) -> bool:
         text = word.lemma
-        if self._is_name(index) and not word.is_proper:
+        if self._is_name(word) and not word.is_proper:
             return True
         if not lexemes(word.text) or word.tag in (".", ",", "POS", "IN", "DT"):
             return False
-        titled = any(following.is_proper for following in self._words[index + 1 : index + 2])
+        titled = word.after is not None and word.after.is_proper
         if entity_norm(text) in TITLES and word.is_proper and titled:
             return False  # "Aunt Salma"
         if asked is Asked.NAME and text in ("name", "call"):

@@ -97,11 +97,11 @@ class RoleMatch(TermMatch):
             return True
         for term in self._query.terms:
             found = {
-                i
-                for i in self._positions(term)
-                if (self._words[i].dep != "poss" or self._has_what_is_asked(i, term))
-                and self._is_owned(term, i)
-                and not (self._query.asked is Asked.WHO and self._is_replaced(i))
+                word
+                for word in self._words_for(term)
+                if (word.dep != "poss" or self._has_what_is_asked(word, term))
+                and self._is_owned(term, word)
+                and not (self._query.asked is Asked.WHO and self._is_replaced(word))
             }
             if not found and not self._is_speaker(term):
                 return False
@@ -109,76 +109,74 @@ class RoleMatch(TermMatch):
         told = bool(self._query.verb) or all(map(self._is_told_of, self._at.values()))
         return told and self._roles_fit() and self._is_of_its_time() and self._is_of_subject()
 
-    def is_told(self, index: int) -> bool:
+    def is_told(self, word: Word) -> bool:
         """Return True if a verb states a fact; for a yes-or-no question also if it is denied."""
-        query, word = self._query, self._words[index]
+        query = self._query
         if query.asked in _OF_ANY or (query.asked is Asked.HOW and word.dep == "advcl"):
             done = query.asked is Asked.WHETHER and query.tense in ("past", "perfect")
-            rumoured = query.asked is Asked.WHETHER and is_rumoured(self._sentence, index)
-            rumoured = rumoured or (done and is_only_wished(self._sentence, index))
-            return not rumoured and not is_modifier(self._sentence, index)
+            rumoured = query.asked is Asked.WHETHER and is_rumoured(word)
+            rumoured = rumoured or (done and is_only_wished(word))
+            return not rumoured and not is_modifier(word)
         planned = query.future or (query.asked is Asked.WHEN and not query.past)
-        return is_told(self._sentence, index, planned, query.past or query.tense == "perfect")
+        return is_told(word, planned, query.past or query.tense == "perfect")
 
-    def _is_asserted(self, verb: int) -> bool:
+    def _is_asserted(self, verb: Word) -> bool:
         """Return True if a verb states a fact and is not denied."""
-        return self.is_told(verb) and not self._sentence.is_denied(verb)
+        return self.is_told(verb) and not verb.is_denied
 
-    def _asserted(self, lemmas: Container[str]) -> Iterator[int]:
+    def _asserted(self, lemmas: Container[str]) -> Iterator[Word]:
         """Yield the verbs with these lemmas that state a fact and are not denied."""
-        for index, word in enumerate(self._words):
-            if word.lemma in lemmas and self._is_asserted(index):
-                yield index
+        for word in self._words:
+            if word.lemma in lemmas and self._is_asserted(word):
+                yield word
 
-    def _is_told_of(self, places: set[int]) -> bool:
+    def _is_told_of(self, words: set[Word]) -> bool:
         """Return True if one of the words, if any, is in a clause that states a fact."""
-        verbs = set(map(self._sentence.governing_verb, places))
-        return not verbs or any(not self._words[i].is_verb or self.is_told(i) for i in verbs)
+        verbs = {word.governing_verb for word in words}
+        return not verbs or any(not verb.is_verb or self.is_told(verb) for verb in verbs)
 
-    def matched(self) -> set[int]:
-        """Return the indexes of the words that match the question."""
+    def matched(self) -> set[Word]:
+        """Return the words that match the question."""
         return set().union(*self._at.values(), self.verbs())
 
-    def verbs(self) -> list[int]:
-        """Return the indexes of the words that match the question's verb."""
+    def verbs(self) -> list[Word]:
+        """Return the words that match the question's verb."""
         wanted = self._query.verb
         return [
-            i
-            for i, word in enumerate(self._words)
+            word
+            for word in self._words
             if wanted
             and word.tag != "IN"  # "like the last one"
             and (
                 word.lemma in wanted
                 or wanted & set(lexemes(word.lemma))
                 or wanted & set(lexemes(word.text))
-                or (word.lemma == "join" and _WORK & wanted and self._employer(i))
-                or self.is_disliking(i)
+                or (word.lemma == "join" and _WORK & wanted and self._employer(word))
+                or self.is_disliking(word)
             )
-            if not self._is_other_move(i)
+            if not self._is_other_move(word)
         ]
 
-    def _is_other_move(self, verb: int) -> bool:
+    def _is_other_move(self, verb: Word) -> bool:
         """Return True for a move that does not say where somebody lives now, or is only a step."""
         query = self._query
-        if not any(term is not query.subject for term in query.terms) and is_another_event(
-            self._sentence, verb
-        ):
+        others = any(term is not query.subject for term in query.terms)
+        if not others and is_another_event(verb):
             return True
         if query.action not in LIVING or query.past or query.asks_former:
             return False
-        left = query.asked is Asked.WHETHER and has_left(self._sentence, verb)
-        return not (left or has_arrived(self._sentence, verb))
+        left = query.asked is Asked.WHETHER and has_left(verb)
+        return not (left or has_arrived(verb))
 
-    def is_disliking(self, verb: int) -> bool:
+    def is_disliking(self, word: Word) -> bool:
         """Return True for a verb of dislike, if the question is about not liking something."""
-        word = self._words[verb]
         either = self._query.asked is Asked.WHETHER or self._query.is_negated
         if not either or not self._query.verb & LIKING:
             return False
-        denied = word.lemma in WORDS["bearing"] and self._sentence.is_denied(verb)
+        denied = word.lemma in WORDS["bearing"] and word.is_denied
         return word.is_verb and (denied or word.lemma in WORDS["disliking"])
 
-    def _receivers(self) -> set[int]:
+    def _receivers(self) -> set[Word]:
         """Return who receives the thing asked about: "Ana" of "lent it to Ana".
 
         Who bought is to whom one sold, who has or borrowed is to whom one lent.
@@ -187,27 +185,27 @@ class RoleMatch(TermMatch):
         if self._query.asked is not Asked.WHO or (self._query.subject is not None and not has):
             return set()
         asked = self._query.verb or frozenset(lexemes(self._query.light_verb))
-        found: set[int] = set()
-        for index in self._asserted(_CONVERSE):
-            gets = _CONVERSE[self._words[index].lemma]
+        found: set[Word] = set()
+        for verb in self._asserted(_CONVERSE):
+            gets = _CONVERSE[verb.lemma]
             if not (asked & gets or (has and "have" in gets)):
                 continue
-            things = {
-                j for i in self._sentence.children(index, "dobj") for j in self._sentence.subtree(i)
-            }
+            things = {word for thing in verb.children("dobj") for word in thing.subtree()}
             whole = all(
-                t.is_self or any(self.is_direct(i, index, t) for i in self._at[t.text] & things)
+                t.is_self
+                or any(self.is_direct(word, verb, t) for word in self._at[t.text] & things)
                 for t in self._query.terms
             )
             if not whole:
                 continue
-            ways = self._sentence.children(index, "prep", "dative")
-            tos = [i for i in ways if self._words[i].lemma == "to"]
-            found.update(j for i in tos for j in self._sentence.children(i, "pobj"))
-            found.update(i for i in ways if self._words[i].dep == "dative" and i not in tos)
+            for way in verb.children("prep", "dative"):
+                if way.lemma == "to":
+                    found.update(way.children("pobj"))
+                elif way.dep == "dative":
+                    found.add(way)
         return found
 
-    def _is_of_one_clause(self, verb: int) -> bool:
+    def _is_of_one_clause(self, verb: Word) -> bool:
         """Return True if a verb's own clause contains all terms of the question.
 
         Of a stay, each also lies there: nobody who "works with a team in Berlin" is in Berlin.
@@ -216,8 +214,8 @@ class RoleMatch(TermMatch):
         for term in self._query.terms:
             if term is subject or not self._at[term.text]:
                 continue
-            places = {i for i in self._at[term.text] if not self._is_part(i)}
-            paths = [self._path(place, verb) for place in places]
+            places = (word for word in self._at[term.text] if not self._is_part(word))
+            paths = (self._path(place, verb) for place in places)
             ways = (path for path in paths if not any(word.is_verb for word in path))
             if not any(
                 not stays or all(w.lemma in _LYING for w in path if w.dep == "prep")
@@ -226,50 +224,48 @@ class RoleMatch(TermMatch):
                 return False
         return True
 
-    def _is_part(self, index: int) -> bool:
+    def _is_part(self, word: Word) -> bool:
         """Return True for a modifying noun, "jazz" of "jazz clubs", whose head is not asked for."""
-        word = self._words[index]
         return word.dep == "compound" and not word.is_proper and word.head not in self.matched()
 
-    def _path(self, place: int, verb: int) -> list[Word]:
+    def _path(self, place: Word, verb: Word) -> list[Word]:
         """Return the words above a place in the parse tree, below the verb if it is one of them."""
-        above = [i for i in self._sentence.upward(place) if i != place]
-        return [self._words[i] for i in (above[: above.index(verb)] if verb in above else ())]
+        above = place.upward()[1:]
+        return above[: above.index(verb)] if verb in above else []
 
-    def is_direct(self, place: int, verb: int, term: Term) -> bool:
+    def is_direct(self, place: Word, verb: Word, term: Term) -> bool:
         """Return True if a thing is the direct participant of a verb, not only part of one.
 
         Of a phrase of a place, such as "in the yard", it is not clear which word it belongs to; it
         is enough if the question has a preposition as well.
         """
-        if self._words[verb].dep in ("relcl", "acl") and self._words[verb].head == place:
+        if verb.dep in ("relcl", "acl") and verb.head is place:
             return True
-        index = place
-        while index != verb:
-            word = self._words[index]
-            above = self._words[word.head]
-            if word.head == index or (above.is_verb and word.head != verb):
-                return word.head != index and self._is_shared(index, word.head, verb)
-            beside = word.dep in ("conj", "appos", "case", "poss") or word.head in self.matched()
+        word = place
+        while word is not verb:
+            above = word.head
+            if word.is_root or (above.is_verb and above is not verb):
+                return not word.is_root and self._is_shared(word, above, verb)
+            beside = word.dep in ("conj", "appos", "case", "poss") or above in self.matched()
             name = word.dep == "compound" and (
                 (word.is_proper and above.is_proper) or above.lemma in WORDS["general"]
             )
             loose = term.preposition and above.dep != "prep" and word.lemma in _PLACING
             counts = above.is_noun or (word.lemma == "of" and above.lower not in _ALL)
-            if counts and word.head != verb and not (beside or name or loose):
+            if counts and above is not verb and not (beside or name or loose):
                 return False
-            index = word.head
+            word = above
         return True
 
-    def _takes_all(self, verb: int) -> bool:
+    def _takes_all(self, verb: Word) -> bool:
         """Return True if a verb governs all terms of the question.
 
         A pronoun may stand for it: "the crane broke, and Hamid repaired it".
         """
         pronouns = [
-            i
-            for i in self._sentence.subtree(verb)
-            if self._words[i].lower in THIRD and self._words[i].dep in ("dobj", "dative", "pobj")
+            word
+            for word in verb.subtree()
+            if word.lower in THIRD and word.dep in ("dobj", "dative", "pobj")
         ]
         return all(
             any(
@@ -280,80 +276,77 @@ class RoleMatch(TermMatch):
             if term is not self._query.subject and self._at[term.text]
         )
 
-    def _takes(self, place: int, verb: int, term: Term) -> bool:
+    def _takes(self, place: Word, verb: Word, term: Term) -> bool:
         if self._query.asked is Asked.WHO:
             return self.is_direct(place, verb, term) and self.has_matching_preposition(place, term)
         return not any(word.is_verb for word in self._path(place, verb))
 
-    def _is_of_its_clause(self, verb: int) -> bool:
+    def _is_of_its_clause(self, verb: Word) -> bool:
         """Return False if the terms belong to another verb than the one asked about."""
         asked = self._query.asked
         if asked is Asked.WHETHER:
             return self._is_of_one_clause(verb)
-        who = asked in (Asked.WHO, Asked.WHAT) and self._words[verb].is_verb
+        who = asked in (Asked.WHO, Asked.WHAT) and verb.is_verb
         return not who or self._takes_all(verb)
 
-    def _is_replaced(self, verb: int) -> bool:
+    def _is_replaced(self, verb: Word) -> bool:
         """Return True for what is done no more or left out: "cooks instead of washing up".
 
         Not if the question has the same word: "who left without paying".
         """
-        way = verb - 1
-        while way > 0 and self._words[way].tag in ("DT", "PRP$", "RB"):
-            way -= 1
-        last = self._words[way].lower if way >= 0 else ""
-        pair = (self._words[way - 1].lower if way > 0 else "", last)
-        cue = pair[0] if pair in _REPLACING else last
+        way = verb.before
+        while way and way.before and way.tag in ("DT", "PRP$", "RB"):
+            way = way.before
+        if way is None:
+            return False
+        pair = (way.before.lower if way.before else "", way.lower)
+        cue = pair[0] if pair in _REPLACING else way.lower
         return cue in ("instead", "rather", "without") and cue not in self._query.all_stems
 
-    def _is_not_done(self, verb: int) -> bool:
+    def _is_not_done(self, verb: Word) -> bool:
         """Return True if a verb is denied or has ended: "no longer plays", "stopped playing"."""
         if self._is_replaced(verb):
             return True
-        word, above = self._words[verb], self._sentence.head(verb)
-        heads = (verb, word.head) if word.dep == "acomp" else (verb,)
-        denied = any(map(self._sentence.is_denied, heads))
+        above = verb.head
+        denied = verb.is_denied or (verb.dep == "acomp" and above.is_denied)
         if self._query.is_negated and self.is_disliking(verb):
-            return not denied or word.lemma in WORDS["bearing"]
+            return not denied or verb.lemma in WORDS["bearing"]
         if denied:
             return True
         if self._query.past or self._query.asked not in (Asked.WHO, Asked.WHAT):
             return False
-        ended = word.dep in ("xcomp", "dobj", "pcomp") and above.lemma in WORDS["stopping"]
+        ended = verb.dep in ("xcomp", "dobj", "pcomp") and above.lemma in WORDS["stopping"]
         return ended or bool(self._no_longer(verb))
 
-    def _no_longer(self, verb: int) -> tuple[int, ...]:
-        """Return the indexes of "no longer" before a verb; () if it is not there."""
-        longer = (
-            i for i in self._sentence.children(verb, "advmod") if self._words[i].text == "longer"
-        )
-        return tuple(i for end in longer for i in (*self._sentence.children(end, "neg"), end))
+    def _no_longer(self, verb: Word) -> tuple[Word, ...]:
+        """Return the words "no longer" before a verb; () if it is not there."""
+        longer = (word for word in verb.children("advmod") if word.text == "longer")
+        return tuple(part for word in longer for part in (*word.children("neg"), word))
 
-    def has_matching_preposition(self, place: int, term: Term) -> bool:
+    def has_matching_preposition(self, place: Word, term: Term) -> bool:
         """Return False if a thing's preposition contradicts the question's: "to", "from"."""
-        while self._words[place].dep == "compound":
-            place = self._words[place].head
-        above = self._sentence.head(place)
-        told = above.lemma if self._words[place].dep == "pobj" else ""
+        while place.dep == "compound":
+            place = place.head
+        told = place.head.lemma if place.dep == "pobj" else ""
         if told == term.preposition:
             return True
         if told and term.preposition:
             return are_interchangeable(told, term.preposition)
         return (told or term.preposition) not in WORDS["own_ways"]
 
-    def _is_shared(self, index: int, above: int, verb: int) -> bool:
+    def _is_shared(self, word: Word, above: Word, verb: Word) -> bool:
         """Return True if an object belongs to two verbs: "washed and dried the cups"."""
         below, governors = verb, {verb}
-        while self._words[below].dep in ("xcomp", "acomp"):
-            below = self._words[below].head
+        while below.dep in ("xcomp", "acomp"):
+            below = below.head
             governors.add(below)
-        if index in self._who(verb, "nsubjpass"):
+        if word in self._who(verb, "nsubjpass"):
             return True  # "was drafted by Ana and signed by Ben"
         return above in governors or (
-            self._words[above].dep == "conj"
-            and self._words[above].head == verb
-            and self._words[index].dep == "dobj"
-            and not self._sentence.children(verb, "dobj")
+            above.dep == "conj"
+            and above.head is verb
+            and word.dep == "dobj"
+            and not verb.child("dobj")
         )
 
     def _roles_fit(self) -> bool:
@@ -377,17 +370,16 @@ class RoleMatch(TermMatch):
             return False
         return any(
             self._is_our_kind(noun, kind)
-            for i, word in enumerate(self._words)
-            if word.lemma == "be" and not self._sentence.is_denied(i)
-            for noun in self._sentence.children(i, "nsubj")
+            for word in self._words
+            if word.lemma == "be" and not word.is_denied
+            for noun in word.children("nsubj")
         )
 
-    def _is_our_kind(self, noun: int, kind: frozenset[str]) -> bool:
+    def _is_our_kind(self, noun: Word, kind: frozenset[str]) -> bool:
         """Return True if a noun phrase is of the asker and of the kind asked for."""
-        phrase = self._sentence.phrase(self._sentence.subtree(noun)).casefold()
-        owners = self._sentence.dependents(noun, "poss")
-        named = bool(kind & set(lexemes(self._words[noun].lemma)))
-        return named and phrase.endswith(self._query.focus) and any(map(self._is_asker, owners))
+        named = not kind.isdisjoint(lexemes(noun.lemma))
+        named = named and noun.phrase.casefold().endswith(self._query.focus)
+        return named and any(map(self._is_asker, noun.children("poss")))
 
     def _takes_place(self) -> bool:
         """Return True if a form of "be" gives an event its time: "the flight is on 3 May"."""
@@ -396,17 +388,13 @@ class RoleMatch(TermMatch):
             return False
         return bool(self._query.verb & _EVENTS) and any(
             word.lemma == "be"
-            and bool(self.agents(i) & self._own)
-            and not self._sentence.is_denied(i)
-            and any(
-                child.is_time
-                for on in self._sentence.children(i, "prep")
-                for child in self._sentence.dependents(on, "pobj")
-            )
-            for i, word in enumerate(self._words)
+            and bool(self.agents(word) & self._own)
+            and not word.is_denied
+            and any(child.is_time for on in word.children("prep") for child in on.children("pobj"))
+            for word in self._words
         )
 
-    def _asked_for(self, verb: int) -> set[int]:
+    def _asked_for(self, verb: Word) -> set[Word]:
         """Return the words in the role of the question word."""
         return self.patients(verb) if self._query.passive else self.agents(verb)
 
@@ -418,42 +406,42 @@ class RoleMatch(TermMatch):
             if asked is not Asked.WHETHER or not exact or subject is None:
                 return asked is Asked.WHETHER or self._query.is_negated
             # not the "him" of "his wife cannot lift him"
-            return any(self.agents(i) & self._own for i in range(len(self._words)))
+            return any(self.agents(word) & self._own for word in self._words)
         if self._query.is_negated:
             return False
         if self._receivers() or self._holders() or self.of_kind() or self._takers():
             return True
         if exact and subject is not None:
             own = self._own
-            is_so = (i for i, w in enumerate(self._words) if w.lemma == "be" or self._turns(i))
             return any(
-                (self.agents(i) | self._existing(i)) & own and self._says_of(i, own) for i in is_so
+                (self.agents(word) | self._existing(word)) & own and self._says_of(word, own)
+                for word in self._words
+                if word.lemma == "be" or self._turns(word)
             )
         if asked is Asked.WHETHER and self._query.light_verb != "have":
             return False
         if self._query.light_verb == "have" and subject is not None:
             own = self._own
             return any(
-                self.agents(i) & own and self.is_told(i)
-                for i, word in enumerate(self._words)
+                self.agents(word) & own and self.is_told(word)
+                for word in self._words
                 if word.lemma in WORDS["having"] | {"need", "include", "contain"}
-            ) or any(self._words[i].dep == "acomp" and self.agents(i) & own for i in self.matched())
+            ) or any(word.dep == "acomp" and self.agents(word) & own for word in self.matched())
         return True
 
-    def _existing(self, verb: int) -> set[int]:
+    def _existing(self, verb: Word) -> set[Word]:
         """Return the subject of an existential clause: "shop" of "there is a shop"."""
-        there = self._sentence.children(verb, "expl")
-        return set(self._sentence.children(verb, "attr")) if there else set()
+        return set(verb.children("attr")) if verb.child("expl") else set()
 
-    def _says_of(self, verb: int, own: set[int]) -> bool:
+    def _says_of(self, verb: Word, own: set[Word]) -> bool:
         """Return False if a clause is about another subject: "Ana knows Otto, who is a nurse"."""
         subjects = ("nsubj", "nsubjpass")
         of_others = {
-            i
-            for clause in self._sentence.subtree(verb)
-            if clause != verb and self._sentence.children(clause, *subjects)
+            word
+            for clause in verb.subtree()
+            if clause is not verb and clause.children(*subjects)
             if not self._who(clause, *subjects) & own
-            for i in self._sentence.subtree(clause)
+            for word in clause.subtree()
         }
         found = [self._at[term.text] for term in self._query.terms if self._at.get(term.text)]
         return all(places - of_others for places in found)
@@ -469,24 +457,24 @@ class RoleMatch(TermMatch):
         of_others = self._of_others(own)
         return all(not places or places - of_others for places in asked)
 
-    def _of_others(self, own: set[int]) -> set[int]:
+    def _of_others(self, own: set[Word]) -> set[Word]:
         """Return the words after another name that begins a clause: "and Otto (lives) in Bergen".
 
         By the order of the words, since a parser often takes that name for an object.
         """
-        ours = own.union(*(self._sentence.children(i, "conj", "compound", "flat") for i in own))
-        of_others: set[int] = set()
+        ours = own.union(*(child.children("conj", "compound", "flat") for child in own))
+        of_others: set[Word] = set()
         other = False
-        for index, word in enumerate(self._words[:-1]):
-            before, after = self._words[index - 1], self._words[index + 1]
-            if index in ours:
+        for word in self._words[:-1]:
+            before, after = word.before, self._words[word.index + 1]
+            if word in ours:
                 other = False
-            elif word.is_proper and index and not after.is_proper:
+            elif word.is_proper and before and not after.is_proper:
                 begins = before.tag in ("CC", ",", ":") or before.text in _CONTRASTS
                 acts = after.tag in ("VBZ", "VBD", "VBP", "MD", "IN")
-                other = other or (begins and acts and index > min(own))
+                other = other or (begins and acts and word > min(own))
             if other:
-                of_others |= {index, index + 1}
+                of_others |= {word, after}
         return of_others
 
     def _is_denied_here(self) -> bool:
@@ -497,71 +485,66 @@ class RoleMatch(TermMatch):
             for places in self._at.values()
         )
 
-    def _within_clause(self, index: int) -> list[int]:
+    def _within_clause(self, word: Word) -> list[Word]:
         """Return a word and those above it; of "it is so, and I can't go" up to the first "is"."""
-        above = self._sentence.upward(index)
-        if self._query.asked in (Asked.WHO, Asked.NAME) and self._sentence.children(index, "appos"):
+        above = word.upward()
+        if self._query.asked in (Asked.WHO, Asked.NAME) and word.children("appos"):
             return above[:1]  # "our landlord, Mr Prior, is not here"
-        ends = (
-            at
-            for at, i in enumerate(above)
-            if self._words[i].dep == "ccomp" and is_beside(self._sentence, i)
-        )
+        ends = (at for at, each in enumerate(above) if each.dep == "ccomp" and is_beside(each))
         return above[: next(ends, len(above)) + 1]
 
-    def _holders(self) -> set[int]:
+    def _holders(self) -> set[Word]:
         """Return who has the thing asked about: "Ana has the keys"."""
         if self._query.asked is not Asked.WHO or self._query.light_verb != "have":
             return set()
-        found: set[int] = set()
-        for index, word in enumerate(self._words):
-            if word.lemma in WORDS["having"] and word.is_verb and self.is_told(index):
-                found |= self._agents_on_all(index)
+        found: set[Word] = set()
+        for word in self._words:
+            if word.lemma in WORDS["having"] and word.is_verb and self.is_told(word):
+                found |= self._agents_on_all(word)
         return found
 
-    def _takers(self) -> set[int]:
+    def _takers(self) -> set[Word]:
         """Return who took over what the question is about: "Ines took over the garden"."""
         if self._query.asked is not Asked.WHO or self._query.subject is not None:
             return set()
-        found: set[int] = set()
-        for index in self._asserted({"take"}):
-            if any(word.text == "over" for word in self._sentence.dependents(index, "prt")):
-                found |= self._agents_on_all(index)
+        found: set[Word] = set()
+        for verb in self._asserted({"take"}):
+            if any(word.text == "over" for word in verb.children("prt")):
+                found |= self._agents_on_all(verb)
         return found
 
-    def _agents_on_all(self, verb: int) -> set[int]:
+    def _agents_on_all(self, verb: Word) -> set[Word]:
         """Return the agents of a verb whose objects are all terms of the question."""
-        objects = self._sentence.children(verb, "dobj")
-        things = {index for each in objects for index in self._sentence.subtree(each)}
+        things = {word for thing in verb.children("dobj") for word in thing.subtree()}
         terms = self._query.terms
         named = bool(terms) and all(self._at[term.text] & things for term in terms)
         return self.agents(verb) if named else set()
 
-    def _turns(self, verb: int) -> bool:
+    def _turns(self, verb: Word) -> bool:
         """Return True for a verb that gives an age, if that is asked for: "turned 31"."""
         return (
             self._query.measure == "old"
-            and self._words[verb].lemma == "turn"
-            and any(word.tag == "CD" for word in self._sentence.dependents(verb, "dobj", "attr"))
+            and verb.lemma == "turn"
+            and any(word.tag == "CD" for word in verb.children("dobj", "attr"))
         )
 
-    def _verb_fits(self, verb: int) -> bool:
-        query, word = self._query, self._words[verb]
+    def _verb_fits(self, verb: Word) -> bool:
+        query = self._query
         if not self.is_told(verb):
             return False
         if not self._is_of_its_clause(verb):
             return False
-        ordered = word.tag == "VB" and not self._sentence.children(verb, "aux", "nsubj")
-        if ordered and word.dep == "ROOT" and (query.past or query.asked is Asked.WHETHER):
+        ordered = verb.tag == "VB" and not verb.child("aux", "nsubj")
+        if ordered and verb.dep == "ROOT" and (query.past or query.asked is Asked.WHETHER):
             return False  # "book the gym"
         if query.asked is not Asked.WHETHER and self._is_not_done(verb) != query.is_negated:
             return False
-        if not (word.is_verb or word.tag == "JJ"):
-            if query.asked in _DONE_BY_ONE and not is_done_by_noun(self._sentence, verb):
+        if not (verb.is_verb or verb.tag == "JJ"):
+            if query.asked in _DONE_BY_ONE and not is_done_by_noun(verb):
                 return False
             return query.asked is not Asked.WHO or query.subject is not None
         if query.subject is None:
-            objects = {i for term in query.terms for i in self._at[term.text]}
+            objects = {word for term in query.terms for word in self._at[term.text]}
             agent = query.asked in (Asked.WHO, Asked.WHAT)
             return not agent or not objects & self._asked_for(verb)
         own = self._own
@@ -583,33 +566,32 @@ class RoleMatch(TermMatch):
         present = self._query.past and all(map(self._is_present, verbs))
         return not (will or (verbs and (past or present)))
 
-    def _is_present(self, verb: int) -> bool:
+    def _is_present(self, word: Word) -> bool:
         """Return True for "visits", "enjoy visiting" and "are visiting", perhaps tomorrow."""
-        word = self._words[verb]
         if word.tag != "VBG":
             return word.tag in ("VBZ", "VBP")
-        helpers = self._sentence.dependents(verb, "aux")
-        above = [self._words[word.head]] if word.dep in ("xcomp", "ccomp") and not helpers else []
-        return any(each.tag in ("VBZ", "VBP") for each in (*helpers, *above))
+        helpers = word.children("aux")
+        if word.dep in ("xcomp", "ccomp") and not helpers:
+            helpers = (word.head,)
+        return any(helper.tag in ("VBZ", "VBP") for helper in helpers)
 
-    def _is_former(self, verb: int) -> bool:
+    def _is_former(self, word: Word) -> bool:
         """Return True for a former residence, if a present one is asked for: "used to live in"."""
-        word = self._words[verb]
-        used = word.dep == "xcomp" and self._words[word.head].text.casefold() == "used"
+        used = word.dep == "xcomp" and word.head.text.casefold() == "used"
         return used or (word.tag == "VBD" and word.lemma in ("live", "work", "reside"))
 
-    def _has_what_is_asked(self, index: int, term: Term) -> bool:
+    def _has_what_is_asked(self, word: Word, term: Term) -> bool:
         """Return True for an owner of the thing asked for: "wife" of "my wife's name".
 
         Asked of "the budget of the project", it is the "project" of "the project's budget".
         """
-        noun, asked = self._words[index].head, self._query.asked
-        owned = term.preposition == "of" and not is_person(self._words[index])
-        if owned and any(noun in self._positions(one) for one in self._query.terms):
+        noun, asked = word.head, self._query.asked
+        owned = term.preposition == "of" and not is_person(word)
+        if owned and any(noun in self._words_for(one) for one in self._query.terms):
             return True
         if asked is Asked.WHEN and self._query.light_verb == "have":
-            return any(noun in self._positions(term) for term in self._query.terms)
-        lemma = self._words[noun].lemma
+            return any(noun in self._words_for(term) for term in self._query.terms)
+        lemma = noun.lemma
         return lemma == "name" if asked is Asked.NAME else lemma in WORDS["general"]
 
     # Other roles than those of the question
@@ -620,19 +602,19 @@ class RoleMatch(TermMatch):
         topics = [term for term in self._query.terms if term is not teller]
         if teller is None or not topics:
             return False
-        self._at = {term.text: self._positions(term) for term in topics}
-        for index, word in enumerate(self._words):
-            if word.lemma in WORDS["saying"] and self.agents(index) & self._positions(teller):
-                clauses = self._sentence.children(index, "ccomp", "xcomp")
-                told = {i for clause in clauses for i in self._sentence.subtree(clause)}
+        self._at = {term.text: self._words_for(term) for term in topics}
+        for word in self._words:
+            if word.lemma in WORDS["saying"] and self.agents(word) & self._words_for(teller):
+                clauses = word.children("ccomp", "xcomp")
+                told = {part for clause in clauses for part in clause.subtree()}
                 if not is_guess(self._sentence, told) and all(
                     places & told for places in self._at.values()
                 ):
-                    return not self._sentence.is_denied(index)
+                    return not word.is_denied
         spoken = not teller.is_self and is_part_of(teller, speaker_of(self._statement.memory))
         return spoken and all(self._at.values())
 
-    def of_kind(self) -> set[int]:
+    def of_kind(self) -> set[Word]:
         """Return the values, of the kind asked for, that the subject uses: "runs on Postgres".
 
         Of "switched from MySQL to Postgres" it is the second; asked what was before, the first.
@@ -643,47 +625,44 @@ class RoleMatch(TermMatch):
         if query.asked is not Asked.WHAT or kind not in KINDS or query.subject is None or not verbs:
             return set()
         own = self._own
-        found: set[int] = set()
-        for index, word in enumerate(self._words):
+        found: set[Word] = set()
+        for word in self._words:
             changes = word.lemma in WORDS["changing"]
-            if not (changes or stems(word.lemma) & _RELATIONS) or not self._is_asserted(index):
+            if not (changes or stems(word.lemma) & _RELATIONS) or not self._is_asserted(word):
                 continue
             done = changes or word.tag == "VBN" or query.passive
-            if not own & (self.agents(index) | (self.patients(index) if done else set())):
+            if not own & (self.agents(word) | (self.patients(word) if done else set())):
                 continue
             ways = ("from" if query.asks_former else "to",) if changes else WORDS["places"]
-            found.update(() if changes else self._sentence.children(index, "dobj"))
-            for way in self._sentence.children(index, "prep"):
-                if self._words[way].lemma in ways:
-                    found.update(self._sentence.children(way, "pobj"))
-        return {i for noun in found for i in same_thing(self._sentence, noun) if self._is(i, kind)}
+            found.update(() if changes else word.children("dobj"))
+            for way in word.children("prep"):
+                if way.lemma in ways:
+                    found.update(way.children("pobj"))
+        return {word for noun in found for word in same_thing(noun) if self._is(word, kind)}
 
-    def _is(self, index: int, kind: str) -> bool:
-        names = self._sentence.children(index, "compound")
-        name = self._sentence.phrase((*names, index)).casefold().replace(" ", "_")
+    def _is(self, word: Word, kind: str) -> bool:
+        names = word.children("compound")
+        name = self._sentence.phrase((*names, word)).casefold().replace(" ", "_")
         return name in KINDS[kind]
 
-    def _employer(self, verb: int) -> set[int]:
+    def _employer(self, verb: Word) -> set[Word]:
         """Return the employer: "the city council", not "two years" or "fun"."""
-        if self._words[verb].lemma == "join":  # "joined Northwind as a designer"
-            post = any(word.lemma == "as" for word in self._sentence.dependents(verb, "prep"))
-            joined = self._sentence.children(verb, "dobj")
-            return {
-                i
-                for i in joined
-                if self._words[i].is_proper and (post or self._words[i].label == "ORG")
-            }
-        if self._words[verb].lemma != "work":
+        if verb.lemma == "join":  # "joined Northwind as a designer"
+            post = any(word.lemma == "as" for word in verb.children("prep"))
+            joined = verb.children("dobj")
+            return {word for word in joined if word.is_proper and (post or word.label == "ORG")}
+        if verb.lemma != "work":
             return set()
-        ways = self._sentence.children(verb, "prep")
-        posts = [i for on in ways for i in self._sentence.children(on, "pobj")]
-        ways += tuple(on for post in posts for on in self._sentence.children(post, "prep"))
+        ways = verb.children("prep")
+        ways += tuple(
+            on for way in ways for post in way.children("pobj") for on in post.children("prep")
+        )
         return {
-            i
-            for on in ways
-            if self._words[on].lemma == "for"
-            for i in self._sentence.children(on, "pobj")
-            if not (self._words[i].is_time or self._words[i].is_amount)
-            and self._words[i].lemma not in WORDS["purposes"]
-            and (self._words[i].is_proper or self._sentence.children(i, "det", "poss"))
+            word
+            for way in ways
+            if way.lemma == "for"
+            for word in way.children("pobj")
+            if not (word.is_time or word.is_amount)
+            and word.lemma not in WORDS["purposes"]
+            and (word.is_proper or word.child("det", "poss"))
         }

@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.sentences import Sentence, parse, sentences
+from hindsight_integrations.nlp.sentences import parse, sentences
+from hindsight_integrations.nlp.syntax import Sentence, Word
+from hindsight_integrations.nlp.word_classes import UNSTATED
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.answers.named import (
     gender_in,
     is_person,
     is_person_noun,
 )
-from hindsight_integrations.reflect.answers.questions import SELF, WORDS
+from hindsight_integrations.reflect.answers.questions import SELF
 from hindsight_integrations.reflect.attribution import own_parts
 
 _SPOKEN = re.compile(r"([A-Z][\w.'’-]{0,20}(?: [A-Z][\w.'’-]{0,20}){0,2}): +(?=\S)")
@@ -92,31 +94,30 @@ def is_stated(text: str) -> bool:
     return not text.endswith("?") and not is_guess(parse(text))
 
 
-def is_guess(sentence: Sentence, without: Container[int] = ()) -> bool:
+def is_guess(sentence: Sentence, without: Container[Word] = ()) -> bool:
     """Return True if a sentence, without some of its words, is uncertain or about nobody."""
     return any(
-        word.text.casefold() in WORDS["unstated"] or word.lemma in WORDS["unstated"]
-        for i, word in enumerate(sentence.words)
-        if not word.is_time and word.text != "May" and i not in without
-        if not _is_inability(sentence, i)
-    ) or any(_is_hearsay(sentence, i) for i in range(len(sentence.words)) if i not in without)
+        word.text.casefold() in UNSTATED or word.lemma in UNSTATED
+        for word in sentence.words
+        if not word.is_time and word.text != "May" and word not in without
+        if not _is_inability(word)
+    ) or any(_is_hearsay(word) for word in sentence.words if word not in without)
 
 
-def _is_hearsay(sentence: Sentence, index: int) -> bool:
+def _is_hearsay(word: Word) -> bool:
     """Return True for hearsay: "according to Mia", not "according to the contract"."""
-    if sentence.words[index].lower != "according":
+    if word.lower != "according":
         return False
-    sources = [sentence.words[i] for i in sentence.subtree(index) if i > index + 1]
-    return any(is_person(word) or word.tag == "PRP" for word in sources)
+    sources = (source for source in word.subtree() if source.index > word.index + 1)
+    return any(is_person(source) or source.tag == "PRP" for source in sources)
 
 
-def _is_inability(sentence: Sentence, index: int) -> bool:
+def _is_inability(word: Word) -> bool:
     """Return True for an inability: "could not stand the noise", not "could not have heard it"."""
-    word = sentence.words[index]
-    if word.text.casefold() != "could" or not sentence.is_denied(word.head):
+    verb = word.head
+    if word.text.casefold() != "could" or not verb.is_denied:
         return False
-    verb = sentence.words[word.head]
-    return verb.lemma != "be" and len(sentence.children(word.head, "aux")) == 1
+    return verb.lemma != "be" and len(verb.children("aux")) == 1
 
 
 def _leans(sentence: Sentence, before: frozenset[str]) -> bool:
@@ -127,9 +128,7 @@ def _leans(sentence: Sentence, before: frozenset[str]) -> bool:
 def _antecedent(before: Sentence, sentence: Sentence) -> frozenset[str]:
     """Return the possible antecedent of a pronoun; of two persons "she" may be either."""
     several = any(
-        before.children(i, "conj")
-        for i, word in enumerate(before.words)
-        if word.dep in ("nsubj", "nsubjpass")
+        word.children("conj") for word in before.words if word.dep in ("nsubj", "nsubjpass")
     )
     spoken = {word.text.casefold() for word in sentence.words}
     if several and spoken.isdisjoint(_PLURAL):
@@ -152,15 +151,15 @@ def people_beside(sentence: Sentence, names: Container[str]) -> set[str]:
     """Return the genders of other people in a sentence than the named; "" if not known."""
     return {
         gender_in([entity_norm(word.text), word.lemma])
-        for i, word in enumerate(sentence.words)
+        for word in sentence.words
         if entity_norm(word.text) not in names and not word.is_time  # "April"
-        if is_person(word) or is_another(sentence, i, names)
+        if is_person(word) or is_another(word, names)
     }
 
 
-def is_another(sentence: Sentence, noun: int, names: Container[str]) -> bool:
+def is_another(noun: Word, names: Container[str]) -> bool:
     """Return True for another person than the named: "brother" of "Theo and his brother"."""
-    return is_person_noun(sentence.words[noun]) and not _is_of(sentence, noun, names)
+    return is_person_noun(noun) and not _is_of(noun, names)
 
 
 def may_mean(pronoun: str, words: Iterable[str]) -> bool:
@@ -169,38 +168,36 @@ def may_mean(pronoun: str, words: Iterable[str]) -> bool:
     return not genders or gender_in(words) in ("", *genders)
 
 
-def _is_of(sentence: Sentence, noun: int, names: Container[str]) -> bool:
+def _is_of(noun: Word, names: Container[str]) -> bool:
     """Return True if a noun describes the named person: "Ana is a nurse", "Ana, a nurse"."""
-    word = sentence.words[noun]
-    head = sentence.words[word.head]
-    beside = list(sentence.children(noun, "appos"))
-    if word.dep in ("appos", "compound", "nmod"):
-        beside.append(word.head)
+    head = noun.head
+    beside = [*noun.children("appos")]
+    if noun.dep in ("appos", "compound", "nmod"):
+        beside.append(head)
     if head.lemma in ("be", "become"):
-        beside += sentence.children(word.head, "nsubj")
+        beside += head.children("nsubj")
     if head.lemma == "as":
-        beside += sentence.children(head.head, "nsubj")
-    return any(entity_norm(sentence.words[i].text) in names for i in beside)
+        beside += head.head.children("nsubj")
+    return any(entity_norm(word.text) in names for word in beside)
 
 
 def _subject_words(sentence: Sentence) -> frozenset[str]:
     """Return the folded words of the single subject of a sentence."""
-    subjects = [i for i, w in enumerate(sentence.words) if w.dep in ("nsubj", "nsubjpass")]
+    subjects = [word for word in sentence.words if word.dep in ("nsubj", "nsubjpass")]
     if not subjects:  # "Meeting with Okafor."
-        told = enumerate(sentence.words)
-        names = [i for i, w in told if w.is_proper and w.dep != "compound"]
-        subjects = [i for i in names if is_person(sentence.words[i])] if len(names) == 1 else []
+        names = [word for word in sentence.words if word.is_proper and word.dep != "compound"]
+        subjects = names if len(names) == 1 and is_person(names[0]) else []
     if len(subjects) != 1:
         return frozenset()
-    words = (sentence.words[i].text for i in same_thing(sentence, subjects[0]))
+    words = (word.text for word in same_thing(subjects[0]))
     return frozenset(entity_norm(word) for word in words if lexemes(word))  # "we" is nobody's name
 
 
-def same_thing(sentence: Sentence, noun: int) -> set[int]:
+def same_thing(noun: Word) -> set[Word]:
     """Return a noun and words with the same referent: "my daughter Yasmin", "Ana and Ben"."""
     found, waiting = set(), [noun]
     while waiting:
         here = waiting.pop()
         found.add(here)
-        waiting += sentence.children(here, "compound", "appos", "conj", "nmod", "flat")
+        waiting += here.children("compound", "appos", "conj", "nmod", "flat")
     return found

@@ -53,33 +53,36 @@ class TermMatch:
         self._sentence = statement.sentence
         self._words = statement.sentence.words
         self._query = query
-        self._at: dict[str, set[int]] = {}
+        self._at: dict[str, set[Word]] = {}
 
     @property
-    def _own(self) -> set[int]:
-        """Positions of the question's subject; empty if it has none."""
+    def _own(self) -> set[Word]:
+        """Words for the question's subject; empty if it has none."""
         subject = self._query.subject
         return self._at.get(subject.text, set()) if subject is not None else set()
 
-    def _positions(self, term: Term) -> set[int]:
+    def _words_for(self, term: Term) -> set[Word]:
+        """Return the words that stand for a term."""
         if term.is_self:
             of_all = term.text.casefold() in PLURAL_SELF
-            return {i for i, word in enumerate(self._words) if self._is_asker(word, of_all)}
-        found = {i for i, word in enumerate(self._words) if self._is_named(term, word)}
+            return {word for word in self._words if self._is_asker(word, of_all)}
+        found = {word for word in self._words if self._is_named(term, word)}
         if term.is_name:
             entities = self._statement.memory.entities
             alike = [e for e in entities if may_share(term.titles, set(entity_norm(e).split()))]
             found |= aliases(term.name, self._words, alike)
-            found |= {i for i, word in enumerate(self._words) if self._is_spoken_by(word, term)}
+            found |= {word for word in self._words if self._is_spoken_by(word, term)}
         if term.is_name or term.is_person:
-            start = min(found, default=-1)
+            first = min(found, default=None)
             found |= {
-                i
-                for i, word in enumerate(self._words)
-                if i > start and word.lower in THIRD and self._is_the_one_before(term, found, i)
+                word
+                for word in self._words
+                if (first is None or word > first)
+                and word.lower in THIRD
+                and self._is_the_one_before(term, found, word)
             }
         if term.is_name:
-            found -= {i for i in found if self._is_namesake(self._words[i], term)}
+            found -= {word for word in found if self._is_namesake(word, term)}
         return found
 
     def _is_named(self, term: Term, word: Word) -> bool:
@@ -87,11 +90,11 @@ class TermMatch:
         if any(character.isdigit() for character in term.text):
             return word.text.casefold() == term.text.casefold()
         if term.is_name:
-            told = whole_name(self._words, word.index)
+            told = whole_name(word)
             entities = self._statement.memory.entities
             return (
                 entity_norm(word.text) == entity_norm(term.text)
-                and may_share(term.titles, told | titles_of(self._words, word.index))
+                and may_share(term.titles, told | titles_of(word))
                 and may_be(term.name, told | {entity_norm(word.text)})
                 and not is_anothers(term.name, told, entities)
             )
@@ -104,16 +107,16 @@ class TermMatch:
 
     def _is_namesake(self, word: Word, term: Term) -> bool:
         """Return True for the name of "another Anna Kruse" or "Young Anna", if not asked of her."""
-        while word.dep in ("compound", "flat") and self._words[word.head].is_proper:
-            word = self._words[word.head]
-        below = self._sentence.children(word.index, "det", "amod", "compound", "nmod", "flat")
-        beside = {self._words[i] for i in below} | {*self._words[word.index + 1 : word.index + 2]}
+        while word.dep in ("compound", "flat") and word.head.is_proper:
+            word = word.head
+        below = word.children("det", "amod", "compound", "nmod", "flat")
+        beside = (*below, word.after) if word.after else below
         apart = {each.lower.rstrip(".") for each in beside} & WORDS["namesakes"] - term.name
         return any(self._query.all_stems.isdisjoint(lexemes(each)) for each in apart)
 
-    def _is_the_one_before(self, term: Term, found: set[int], pronoun: int) -> bool:
+    def _is_the_one_before(self, term: Term, found: set[Word], pronoun: Word) -> bool:
         """Return True if "he" or "she" can only refer to the person of this name or noun."""
-        before, told = self._statement.before, self._words[pronoun].lower
+        before, told = self._statement.before, pronoun.lower
         if not may_mean(told, term.name | term.titles | {entity_norm(term.text)}):
             return False
         if term.is_person and told not in _ONE_PERSON:
@@ -124,19 +127,15 @@ class TermMatch:
             return False
         if not found and entity_norm(term.text) not in self._statement.before:
             return False
-        others = (
-            i
-            for i, word in enumerate(self._words)
-            if is_person(word) and i not in found and (found or i < pronoun)
+        names = {entity_norm(word.text) for word in found}
+        last = max(found, default=pronoun)
+        return not any(
+            is_another(word, names) and may_mean(told, [word.lower, word.lemma])
+            for word in last.until(pronoun)[1:]
+        ) and not any(
+            is_person(word) and word not in found and (found or word < pronoun)
+            for word in self._words
         )
-        names = {entity_norm(self._words[i].text) for i in found}
-        if any(
-            is_another(self._sentence, i, names)
-            and may_mean(told, [self._words[i].lower, self._words[i].lemma])
-            for i in range(max(found, default=pronoun) + 1, pronoun)
-        ):
-            return False
-        return next(others, None) is None
 
     def _is_asker(self, word: Word, of_all: bool = False) -> bool:
         """Return True for a first-person pronoun of the asker; of all, for anybody's "we"."""
@@ -174,117 +173,109 @@ class TermMatch:
     def _is_the_action(self, word: Word) -> bool:
         """Return True for "Rehearsals are on Fridays", asked when or where "we" rehearse."""
         named = word.is_noun and not self._query.verb.isdisjoint(lexemes(word.text))
-        owned = self._sentence.children(word.index, "poss", "compound", "prep")
+        owned = word.children("poss", "compound", "prep")
         return named and not owned and self._query.asked in (Asked.WHEN, Asked.WHERE)
 
-    def _is_owned(self, term: Term, index: int) -> bool:
+    def _is_owned(self, term: Term, word: Word) -> bool:
         """Return True if a noun has the owner that the question gives it, if any."""
         if term.owner is None:
             return True
-        noun = index
-        while self._words[noun].dep in ("compound", "amod", "nmod"):
-            noun = self._words[noun].head
-        owners = [i for n in {index, noun} for i in self._sentence.children(n, "poss")] + [
-            i
-            for n in {index, noun}
-            for of in self._sentence.children(n, "prep")
-            if self._words[of].lemma == "of"
-            or (
-                self._words[of].lemma == "for" and is_person_noun(self._words[n])  # "vet for Rex"
-            )
-            for i in self._sentence.children(of, "pobj")
+        noun = word
+        while noun.dep in ("compound", "amod", "nmod"):
+            noun = noun.head
+        owners = [owner for n in {word, noun} for owner in n.children("poss")]
+        owners += [
+            owner
+            for n in {word, noun}
+            for way in n.children("prep")
+            if way.lemma == "of" or (way.lemma == "for" and is_person_noun(n))  # "vet for Rex"
+            for owner in way.children("pobj")
         ]
         if owners:
-            return any(self._is_owner(term.owner, i) for i in owners)
+            return any(self._is_owner(term.owner, owner) for owner in owners)
         if self._is_had(term.owner, noun) or self._is_speaker(term.owner):
             return True
-        articles = (word.lower for word in self._sentence.dependents(noun, "det"))
+        articles = (article.lower for article in noun.children("det"))
         return term.owner.is_self and self._is_own() and "the" in articles
 
-    def _is_owner(self, owner: Term, index: int) -> bool:
-        if index in self._positions(owner):
+    def _is_owner(self, owner: Term, word: Word) -> bool:
+        if word in self._words_for(owner):
             if owner.owner is None:
-                return bool(owner.article) or not self._is_of_another(index)
-            return self._is_owned(owner, index)
-        if self._words[index].text.casefold() not in THIRD:
+                return bool(owner.article) or not self._is_of_another(word)
+            return self._is_owned(owner, word)
+        if word.text.casefold() not in THIRD:
             return False
-        people = [
-            w
-            for i, w in enumerate(self._words)
-            if w.is_proper and i < index and i not in self._positions(owner)
-            if w.head not in self._positions(owner) or entity_norm(w.text) not in TITLES
-        ]
-        return not people and any(i < index for i in self._positions(owner))
+        own = self._words_for(owner)
+        others = (
+            name
+            for name in self._words[: word.index]
+            if name.is_proper and name not in own
+            if name.head not in own or entity_norm(name.text) not in TITLES
+        )
+        return next(others, None) is None and any(name < word for name in own)
 
-    def _is_of_another(self, person: int) -> bool:
+    def _is_of_another(self, person: Word) -> bool:
         """Return True if a noun has another owner: "Ana's mother" is not "mum"."""
-        owners = self._sentence.children(person, "poss")
-        return is_person_noun(self._words[person]) and any(
-            self._words[i].lower not in SELF for i in owners
+        return is_person_noun(person) and any(
+            owner.lower not in SELF for owner in person.children("poss")
         )
 
-    def _is_had(self, owner: Term, noun: int) -> bool:
+    def _is_had(self, owner: Term, noun: Word) -> bool:
         """Return True if a clause says that the owner has the thing: "Alice has a dog"."""
-        verb = self._words[noun].head
-        if self._words[noun].dep not in ("dobj", "conj") or verb == noun:
+        verb = noun.head
+        if noun.dep not in ("dobj", "conj") or noun.is_root:
             return False
-        if self._words[noun].dep == "conj":
+        if noun.dep == "conj":
             return self._is_had(owner, verb)
-        had = self._words[verb].lemma in WORDS["having"]
-        return had and bool(self.agents(verb) & self._positions(owner))
+        had = verb.lemma in WORDS["having"]
+        return had and bool(self.agents(verb) & self._words_for(owner))
 
     # Who does what
 
-    def agents(self, verb: int) -> set[int]:
+    def agents(self, verb: Word) -> set[Word]:
         """Return the agents of a verb."""
         return self._who(verb, "nsubj", "agent")
 
-    def patients(self, verb: int) -> set[int]:
+    def patients(self, verb: Word) -> set[Word]:
         """Return the patients of a verb: its objects, or the subject of a passive."""
         return self._who(verb, "nsubjpass", "dobj", "attr", "oprd")
 
-    def _who(self, verb: int, *deps: str) -> set[int]:
-        found: set[int] = set()
-        helpers = self._sentence.children(verb, "aux", "auxpass")
+    def _who(self, verb: Word, *deps: str) -> set[Word]:
+        found: set[Word] = set()
+        helpers = verb.children("aux", "auxpass")
         heads = (verb, *helpers)  # a parser may take "was" for the verb of "was closed"
-        for child in (i for head in heads for i in self._sentence.children(head, *deps)):
-            nouns = (
-                self._sentence.children(child, "pobj")
-                if deps[-1] == "agent" and self._words[child].dep == "agent"
-                else (child,)
-            )
-            for noun in nouns:
-                found |= same_thing(self._sentence, noun)
-        relative = self._words[verb].dep == "relcl"
-        if relative and any(self._words[i].tag in ("WP", "WDT") for i in found):
-            found |= same_thing(self._sentence, self._words[verb].head)
+        for word in (word for head in heads for word in head.children(*deps)):
+            by = deps[-1] == "agent" and word.dep == "agent"
+            for noun in word.children("pobj") if by else (word,):
+                found |= same_thing(noun)
+        if verb.dep == "relcl" and any(word.tag in ("WP", "WDT") for word in found):
+            found |= same_thing(verb.head)
         found |= self._singled_out(verb, found)
-        inherits = self._words[verb].dep in ("conj", "xcomp", "advcl", "acomp")
-        has_own = any(self._sentence.children(head, "nsubj", "nsubjpass") for head in heads)
-        if not found and inherits and not has_own and self._words[verb].head != verb:
-            if self._words[verb].dep == "xcomp" and self._is_arranged(verb):
-                things = self._sentence.children(self._words[verb].head, "dobj")
-                return {j for i in things for j in same_thing(self._sentence, i)}
+        inherits = verb.dep in ("conj", "xcomp", "advcl", "acomp")
+        has_own = any(head.children("nsubj", "nsubjpass") for head in heads)
+        if not found and inherits and not has_own and not verb.is_root:
+            if verb.dep == "xcomp" and self._is_arranged(verb):
+                things = verb.head.children("dobj")
+                return {word for thing in things for word in same_thing(thing)}
             subjects = {d for d in deps if d.startswith("nsubj")}
-            if "nsubj" in subjects and self._words[verb].tag in ("VBD", "VBZ", "VBP"):
+            if "nsubj" in subjects and verb.tag in ("VBD", "VBZ", "VBP"):
                 subjects.add("nsubjpass")  # "was born in Ulm and died in Bonn"
-            return self._who(self._words[verb].head, *sorted(subjects))
-        if not found and self._words[verb].dep in ("relcl", "acl") and not has_own:
-            done = self._words[verb].tag == "VBN"
+            return self._who(verb.head, *sorted(subjects))
+        if not found and verb.dep in ("relcl", "acl") and not has_own:
+            done = verb.tag == "VBN"
             if done == ("nsubjpass" in deps):
-                return same_thing(self._sentence, self._words[verb].head)
+                return same_thing(verb.head)
         return found
 
-    def _singled_out(self, verb: int, agents: set[int]) -> set[int]:
+    def _singled_out(self, verb: Word, agents: set[Word]) -> set[Word]:
         """Return the "Hugo" of "it was Hugo who forgot", if a parser takes "who" for the agent."""
-        word, be = self._words[verb], self._sentence.head(verb)
-        by = any(self._words[i].tag == "WP" for i in agents)
-        it = {child.lower for child in self._sentence.dependents(be.index, "nsubj")} == {"it"}
-        if not by or not it or word.dep != "ccomp" or be.lemma != "be":
+        be = verb.head
+        by = any(word.tag == "WP" for word in agents)
+        it = {word.lower for word in be.children("nsubj")} == {"it"}
+        if not by or not it or verb.dep != "ccomp" or be.lemma != "be":
             return set()
-        persons = self._sentence.children(be.index, "attr")
-        return {j for i in persons for j in same_thing(self._sentence, i)}
+        return {word for person in be.children("attr") for word in same_thing(person)}
 
-    def _is_arranged(self, verb: int) -> bool:
+    def _is_arranged(self, verb: Word) -> bool:
         """Return True for a verb under an arrangement: "run" of "set the backups to run"."""
-        return self._sentence.head(verb).lemma in WORDS["arranging"] - {"use"}
+        return verb.head.lemma in WORDS["arranging"] - {"use"}

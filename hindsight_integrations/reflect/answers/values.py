@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hindsight_integrations.nlp.data import word_sets
-from hindsight_integrations.nlp.sentences import Sentence
-from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.nlp.syntax import Sentence, Word
 from hindsight_integrations.nlp.word_classes import OCCUPATIONS
 from hindsight_integrations.reflect.answers.named import is_person
 
@@ -29,47 +28,44 @@ _KINDS = {
 }
 
 
-def is_age(sentence: Sentence, verb: int) -> bool:
+def is_age(verb: Word) -> bool:
     """Return True if a verb gives its subject an age: "is 31", "turned 31", "is 3 years old"."""
-    if sentence.words[verb].lemma not in ("be", "turn", "become"):
+    if verb.lemma not in ("be", "turn", "become"):
         return False
-    for value in sentence.children(verb, "attr", "acomp", "dobj", "oprd"):
-        word = sentence.words[value]
+    for word in verb.children("attr", "acomp", "dobj", "oprd"):
         if word.tag == "CD" and word.label not in ("MONEY", "TIME", "PERCENT", "QUANTITY"):
-            return not sentence.children(value, "prep") and not _is_clock(word)
-        if word.lemma == "year" and _is_counted(sentence, value):
-            return not sentence.children(value, "prep", "acl", "relcl")
-        if any(_is_old(sentence, i) for i in sentence.subtree(value)):
+            return not word.children("prep") and not _is_clock(word)
+        if word.lemma == "year" and _is_counted(word):
+            return not word.children("prep", "acl", "relcl")
+        if any(_is_old(child) for child in word.subtree()):
             return True
     return False
 
 
-def _is_old(sentence: Sentence, index: int) -> bool:
+def _is_old(word: Word) -> bool:
     """Return True for a word that marks an age: "31 years old", "aged 31"."""
-    word = sentence.words[index]
     if word.lower == "aged":
-        return any(sentence.words[i].tag == "CD" for i in sentence.subtree(index))
+        return any(child.tag == "CD" for child in word.subtree())
     return word.lemma == "old" and any(
-        sentence.words[i].lemma in _AGES and _is_counted(sentence, i)
-        for i in sentence.children(index, "npadvmod")
+        child.lemma in _AGES and _is_counted(child) for child in word.children("npadvmod")
     )
 
 
 def has_length(sentence: Sentence) -> bool:
     """Return True if a sentence gives a duration: "two days", "half an hour", "until May"."""
     return any(
-        (word.lemma in _WORDS["units"] and _is_counted(sentence, i) and not _is_ago(sentence, i))
-        or (word.is_time and sentence.words[word.head].lower in _UNTIL)
-        for i, word in enumerate(sentence.words)
+        (word.lemma in _WORDS["units"] and _is_counted(word) and not _is_ago(word))
+        or (word.is_time and word.head.lower in _UNTIL)
+        for word in sentence.words
     )
 
 
-def is_measured(sentence: Sentence, measure: int) -> bool:
+def is_measured(measure: Word) -> bool:
     """Return True if a measure has a quantity: "two days long", not "too long on Monday"."""
     return any(
-        (sentence.words[i].is_time or sentence.words[i].is_amount) or sentence.words[i].tag == "CD"
-        for i in sentence.subtree(measure)
-        if i != measure
+        (word.is_time or word.is_amount) or word.tag == "CD"
+        for word in measure.subtree()
+        if word is not measure
     )
 
 
@@ -85,38 +81,33 @@ def is_of_sort(word: Word, sort: str) -> bool:
     return word.label in _KINDS.get(sort, ())
 
 
-def describes(sentence: Sentence, verb: int) -> bool:
+def describes(verb: Word) -> bool:
     """Return True if a verb describes its subject: "is a nurse", "works as a nurse"."""
-    word = sentence.words[verb]
-    if sentence.is_denied(verb):
+    if verb.is_denied:
         return False
-    if word.lemma == "be":
-        return any(_is_role(sentence, i) for i in sentence.children(verb, "attr"))
-    ways = sentence.children(verb, "prep")
-    if any(sentence.words[i].lemma == "as" for i in ways):
+    if verb.lemma == "be":
+        return any(map(_is_role, verb.children("attr")))
+    ways = {way.lemma for way in verb.children("prep")}
+    if "as" in ways:
         return True
-    if word.lemma == "work":
-        return any(sentence.words[i].lemma in ("for", "at", "with") for i in ways)
-    return word.lemma in _WORDS["posts"] and any(
-        child.is_noun and not child.is_time
-        for child in sentence.dependents(verb, "dobj", "prt", "prep")
+    if verb.lemma == "work":
+        return not ways.isdisjoint(("for", "at", "with"))
+    return verb.lemma in _WORDS["posts"] and any(
+        child.is_noun and not child.is_time for child in verb.children("dobj", "prt", "prep")
     )
 
 
-def is_occupied(sentence: Sentence, verb: int) -> bool:
+def is_occupied(verb: Word) -> bool:
     """Return True if a verb gives its subject an occupation: "is a nurse", not "is a good dog"."""
-    if sentence.words[verb].lemma != "be":
-        return describes(sentence, verb)
-    values = [i for i in sentence.children(verb, "attr") if not sentence.children(i, "nsubj")]
-    told = any(is_occupation(sentence.words[i].lemma) for i in values)  # "his wife cooks"
-    return told and not sentence.is_denied(verb)
+    if verb.lemma != "be":
+        return describes(verb)
+    values = [word for word in verb.children("attr") if not word.child("nsubj")]  # "his wife cooks"
+    return any(is_occupation(word.lemma) for word in values) and not verb.is_denied
 
 
-def has_occupation_beside(sentence: Sentence, name: int) -> bool:
+def has_occupation_beside(name: Word) -> bool:
     """Return True for "Stan (electrician)" and "Ana, the vet": an occupation in apposition."""
-    beside = _apposed(sentence, name)
-    proper = sentence.words[name].is_proper
-    return proper and any(is_occupation(sentence.words[i].lemma) for i in beside)
+    return name.is_proper and any(is_occupation(word.lemma) for word in _apposed(name))
 
 
 def is_occupation(noun: str) -> bool:
@@ -124,50 +115,44 @@ def is_occupation(noun: str) -> bool:
     return noun in OCCUPATIONS or noun.endswith(_CRAFTS)
 
 
-def is_described(sentence: Sentence, name: int) -> bool:
+def is_described(name: Word) -> bool:
     """Return True if a noun in apposition describes a name: "Ana, the nurse", "Ana from Shell"."""
-    word, head = sentence.words[name], sentence.head(name)
-    if any(_is_role(sentence, i) for i in _apposed(sentence, name)):
+    if any(map(_is_role, _apposed(name))):
         return True
-    within = sentence.children(name, "compound", "nmod")  # "my sister Ana"
-    if any(sentence.words[i].tag == "NN" and _is_role(sentence, i) for i in within):
+    within = name.children("compound", "nmod")  # "my sister Ana"
+    if any(word.tag == "NN" and _is_role(word) for word in within):
         return True
-    if head.lemma == "be" and word.dep == "attr":  # "my boss is Ana"
-        subjects = sentence.children(word.head, "nsubj")
-        return any(_is_role(sentence, i) and not is_person(sentence.words[i]) for i in subjects)
+    if name.head.lemma == "be" and name.dep == "attr":  # "my boss is Ana"
+        return any(_is_role(word) and not is_person(word) for word in name.head.children("nsubj"))
     return any(
-        sentence.words[of].lemma in ("from", "of", "at")
-        and any(child.is_proper for child in sentence.dependents(of, "pobj"))
-        for of in sentence.children(name, "prep")
+        of.lemma in ("from", "of", "at") and any(child.is_proper for child in of.children("pobj"))
+        for of in name.children("prep")
     )
 
 
-def _apposed(sentence: Sentence, name: int) -> list[int]:
+def _apposed(name: Word) -> list[Word]:
     """Return the nouns in apposition to a name, with no verb between, that are no persons."""
-    word = sentence.words[name]
-    beside = [*sentence.children(name, "appos"), *((word.head,) if word.dep == "appos" else ())]
+    beside = [*name.children("appos"), *((name.head,) if name.dep == "appos" else ())]
     return [
-        i
-        for i in beside
-        if not is_person(sentence.words[i])
-        and not any(word.is_verb for word in sentence.words[min(name, i) : max(name, i)])
+        noun
+        for noun in beside
+        if not is_person(noun)
+        and not any(word.is_verb for word in min(name, noun).until(max(name, noun)))
     ]
 
 
-def _is_role(sentence: Sentence, noun: int) -> bool:
-    word = sentence.words[noun]
-    denied = any(child.lemma == "no" for child in sentence.dependents(noun, "det"))
+def _is_role(word: Word) -> bool:
+    denied = any(child.lemma == "no" for child in word.children("det"))
     return word.is_noun and not (word.is_time or word.is_amount) and not denied
 
 
-def _is_counted(sentence: Sentence, noun: int) -> bool:
+def _is_counted(noun: Word) -> bool:
     """Return True for a quantity: "two days", "a day", "half an hour"; not "the day"."""
-    below = sentence.dependents(noun)
-    return any(word.tag == "CD" or word.lower in _VAGUE for word in below)
+    return any(word.tag == "CD" or word.lower in _VAGUE for word in noun.children())
 
 
-def _is_ago(sentence: Sentence, noun: int) -> bool:
-    return sentence.head(noun).lower in ("ago", "later", "before", "after")
+def _is_ago(noun: Word) -> bool:
+    return noun.head.lower in ("ago", "later", "before", "after")
 
 
 def _is_clock(word: Word) -> bool:

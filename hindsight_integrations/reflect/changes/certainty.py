@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Word, parse
-from hindsight_integrations.nlp.word_classes import FINITE
+from hindsight_integrations.nlp.word_classes import FINITE, HEDGES
 from hindsight_integrations.reflect.attribution import reported
 from hindsight_integrations.reflect.changes.phrases import PhraseReader
 
@@ -30,7 +30,7 @@ _UNSURE = (_IRONIC, _HEARSAY, _CITED, _REJECTED, _SIMILE)
 
 CLAUSE_LIMITS = frozenset({"only", "once", "while", "until"})
 """Words of doubt that limit only the clause they stand in: ", only the piano stayed"."""
-_DOUBTS = (_WORDS["stories"] - {"play", "season"}) | _WORDS["hedges"] | _WORDS["doubts"]
+_DOUBTS = (_WORDS["stories"] - {"play", "season"}) | HEDGES | _WORDS["doubts"]
 _SAYING = _WORDS["reporting"] - _WORDS["asserting"] | _WORDS["saying"]
 _JOINED_IN = word_sets("frames")["joined_in"]
 _COMPLEMENT = frozenset({"IN", "DT", "PRP$", "NN", "NNS", "NNP", "RB", "JJ"})
@@ -84,7 +84,7 @@ def _is_made(words: Sequence[Word], verb: Word) -> bool:
     if verb.lemma == "seem" and after:  # "and he seems happier"
         own = verb.index and words[verb.index - 1].lower in ("he", "she", "they", "we")
         return bool(own) and after[0].tag.startswith("JJ")
-    told = any(word.dep == "ccomp" and word.head == verb.index for word in words)
+    told = any(word.dep == "ccomp" and word.head is verb for word in words)
     before = words[verb.index - 1] if verb.index else verb
     if before.text in (",", ";") and verb.tag == "VB":
         return True  # ", ask who signs there"
@@ -108,9 +108,7 @@ class CertaintyReader(PhraseReader):
 
     def _is_made_up(self) -> bool:
         words = self.sentence.words
-        return any(
-            word.lemma in _WORDS["stories"] and words[word.head].lower == "in" for word in words
-        )
+        return any(word.lemma in _WORDS["stories"] and word.head.lower == "in" for word in words)
 
     def _is_unreal(self) -> bool:
         """Return True for a conditional opening: "If I sold ...", "While she visits, ..."."""
@@ -119,8 +117,8 @@ class CertaintyReader(PhraseReader):
             return True
         if not words or words[0].lower not in ("had", "were", "should"):
             return False
-        verb = self.sentence.head(words[0]) if words[0].dep.startswith("aux") else words[0]
-        subjects = self.sentence.children(verb, "nsubj", "nsubjpass")
+        verb = words[0].head if words[0].dep.startswith("aux") else words[0]
+        subjects = verb.children("nsubj", "nsubjpass")
         return any(subject.index < 4 for subject in subjects)
 
     @property
@@ -137,7 +135,7 @@ class CertaintyReader(PhraseReader):
 
     def _accompanies(self, word: Word) -> bool:
         """Return True for a word of an absolute phrase: ", still living out of boxes"."""
-        verb = self.sentence.head(word)
+        verb = word.head
         before = self.sentence.words[word.index - 1] if word.index else word
         return verb.dep == "advcl" and verb.tag == "VBG" and before.text == ","
 
@@ -145,7 +143,7 @@ class CertaintyReader(PhraseReader):
         """Return True for a hedge; "almost every day" only limits the day."""
         words = self.sentence.words
         return any(
-            word.lower in _WORDS["hedges"]
+            word.lower in HEDGES
             and not (word.lower in _WORDS["degrees"] and after.lower in _WORDS["quantifiers"])
             for word, after in zip(words, [*words[1:], *words[-1:]], strict=True)
         )
@@ -168,14 +166,14 @@ class CertaintyReader(PhraseReader):
         """Return True for a preposition of a time."""
         return any(
             below.lemma in _WORDS["time_words"] or below.lower in _WORDS["time_words"]
-            for below in self.sentence.children(word, "pobj", "advmod", "pcomp")
+            for below in word.children("pobj", "advmod", "pcomp")
         )
 
     def _is_of_today(self, word: Word) -> bool:
         """Return True for a time around now: "tonight", "this week"."""
         if self.is_no_span(word):
             return False
-        near = self.sentence.head(word).lemma in _WORDS["time_words"]
+        near = word.head.lemma in _WORDS["time_words"]
         return word.lower in ("tonight", "tomorrow") or (
             word.lower in ("this", "these", "next") and near
         )

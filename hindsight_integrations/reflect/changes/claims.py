@@ -147,9 +147,9 @@ def _asserts(reader: EndingReader, word: Word) -> bool:
         return False
     if not reader.is_main(word):
         return False
-    if word.tag == "VB" and not reader.sentence.children(word, *SUBJECTS):
+    if word.tag == "VB" and not word.children(*SUBJECTS):
         return word.dep == "conj"  # else a command
-    return word.tag != "VBG" or bool(reader.sentence.children(word, "aux"))
+    return word.tag != "VBG" or bool(word.children("aux"))
 
 
 # Lines of a form, which claim something without a verb

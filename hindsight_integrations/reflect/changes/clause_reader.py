@@ -140,7 +140,7 @@ class ClauseReader(EndingReader):
             yield from self._targets_of(verb, opening, at, frozenset())
             return
         if self.word(at) in _OWN_SUBJECT and self.word(at + 1) in {"from", *_TO}:
-            subject = replace(verb, text=_OWN_SUBJECT[self.word(at)], tag="PRP")
+            subject = verb.read_as(text=_OWN_SUBJECT[self.word(at)], tag="PRP")
             yield from self._targets_of(verb, (subject,), at + 1, frozenset())
             return
         thing = self._at_whom(at)
@@ -269,7 +269,7 @@ class ClauseReader(EndingReader):
             if not is_one_off_time(s, v) and (s == "after" or not self._is_vague(s, v))
         ]
         if len(values) == 2 and values[0][1].text in _CHANGES["posts"] | _WORDS["accounts"]:
-            verb, values = replace(verb, lemma="be"), values[1:]
+            verb, values = verb.read_as(lemma="be"), values[1:]
         if values and not self._limits_manner(at) and _has_distinct_slots(values):
             (slot, value), *others = values
             limits = terms_of(v for _, v in others)

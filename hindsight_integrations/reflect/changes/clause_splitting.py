@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
+from hindsight_integrations.nlp.word_classes import HEDGES
 
 _WORDS = word_sets("changes")
 _SAYS = _WORDS["reporting"] | frozenset(
@@ -63,15 +64,15 @@ def _parted(text: str) -> Iterator[str]:
 def _is_clause(sentence: Sentence) -> bool:
     """Return True for a main clause that depends on no other: not "If X moved"."""
     root = next((word for word in sentence.words if word.dep == "ROOT"), None)
-    if root is None or not _is_finite(sentence, root) or not sentence.child(root, *_SUBJECTS):
+    if root is None or not _is_finite(sentence, root) or not root.child(*_SUBJECTS):
         return False
     unreal = _WORDS["conditions"] | _WORDS["unreal"]
     opens = sentence.words[0].lower in unreal or sentence.words[0].tag == "WRB"
-    return not opens and not sentence.children(root, "mark")
+    return not opens and not root.children("mark")
 
 
 def _is_finite(sentence: Sentence, verb: Word) -> bool:
-    helpers = sentence.children(verb, "aux", "auxpass")
+    helpers = verb.children("aux", "auxpass")
     return verb.tag in _FINITE or any(word.tag in (*_FINITE, "MD") for word in helpers)
 
 
@@ -80,16 +81,16 @@ def _opens_with_subject(sentence: Sentence) -> bool:
     root = next((word for word in sentence.words if word.dep == "ROOT"), None)
     if root is None or not _is_finite(sentence, root):
         return False
-    subject = sentence.child(root, *_SUBJECTS)
+    subject = root.child(*_SUBJECTS)
     if subject is None or subject.lower in _NO_SUBJECT:
         return False
-    return subject.tag != "WP" and sentence.subtree(subject)[0].index == 0
+    return subject.tag != "WP" and subject.subtree()[0].index == 0
 
 
 def is_past(sentence: Sentence) -> bool:
     """Return True for a clause in the past tense."""
     root = next((word for word in sentence.words if word.dep == "ROOT"), None)
-    helpers = sentence.children(root, "aux", "auxpass") if root is not None else []
+    helpers = root.children("aux", "auxpass") if root is not None else []
     return root is not None and (helpers or [root])[0].tag == "VBD"
 
 
@@ -98,7 +99,7 @@ def _doubts(sentence: Sentence) -> bool:
     if any(word.tag == "MD" and word.lower != "can" for word in sentence.words):
         return True
     root = next(word for word in sentence.words if word.dep == "ROOT")
-    subject = sentence.child(root, *_SUBJECTS)
+    subject = root.child(*_SUBJECTS)
     own = subject is not None and subject.lower in ("he", "she") and root.lemma in _TELLS
     return root.lemma in _SAYS and not own
 
@@ -125,7 +126,7 @@ def _without_opening(text: str, names: Iterable[str]) -> str:
 
 def _is_label(sentence: Sentence) -> bool:
     """Return True for a label that states nothing: "Good to know", "Minutes, item 3"."""
-    unsure = _WORDS["stories"] | _WORDS["hedges"] | {"plan", "idea", "proposal", "wish", "joke"}
+    unsure = _WORDS["stories"] | HEDGES | {"plan", "idea", "proposal", "wish", "joke"}
     return not any(
         word.tag in ("NNP", "NNPS", "MD", *_FINITE) or word.lemma in unsure
         for word in sentence.words
@@ -163,9 +164,9 @@ def _introduces(words: list[Word]) -> bool:
 def _is_read(whole: Sentence, clause: Sentence, start: int) -> bool:
     """Return True if the whole sentence has the same main verb and subject as the clause."""
     root = next(word for word in clause.words if word.dep == "ROOT")
-    subject = clause.child(root, *_SUBJECTS)
+    subject = root.child(*_SUBJECTS)
     at = next((word for word in whole.words if word.start == root.start + start), None)
     if at is None or at.dep != "ROOT" or not _is_finite(whole, at):
         return False
-    own = whole.child(at, *_SUBJECTS)
+    own = at.child(*_SUBJECTS)
     return own is not None and subject is not None and own.start == subject.start + start

@@ -99,8 +99,8 @@ def _is_before_another(text: str) -> bool:
     return any(
         word.lower == "before"
         and (
-            (word.dep == "mark" and sentence.head(word).tag in ("VBD", "VBN"))
-            or sentence.child(word, "pcomp") is not None
+            (word.dep == "mark" and word.head.tag in ("VBD", "VBN"))
+            or word.child("pcomp") is not None
         )
         for word in sentence.words
     )
@@ -166,17 +166,17 @@ def _has_own_scope(older: DatedStatement, newer: str, value_change: ValueChange)
     known = frozenset(lexemes(older.text)) | values
     sentence = parse(_NEXT_CLAUSE.split(newer, maxsplit=1)[0])
     for thing in sentence.words:
-        way = sentence.head(thing)
+        way = thing.head
         if thing.dep != "pobj" or way.lower not in _SCOPES:
             continue
-        host = sentence.head(way)
+        host = way.head
         if not host.is_verb and values.isdisjoint(lexemes(host.text)):
             continue
-        below = sentence.subtree(thing)
+        below = thing.subtree()
         if frozenset(lexemes(thing.text)) <= known or thing.lemma in _WORDS["no_scope"]:
             continue
         dated = any(word.is_time for word in below)
-        led = sentence.child(thing, "det", "poss") is not None or thing.tag == "NNS"
+        led = thing.child("det", "poss") is not None or thing.tag == "NNS"
         if way.lower in _WHILE or (led and not dated):
             return True
     return False

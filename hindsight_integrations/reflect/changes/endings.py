@@ -118,10 +118,10 @@ class EndingReader(CertaintyReader):
 
     def _is_told(self, verb: Word) -> bool:
         """Return True for a verb of an event that the speaker asserts."""
-        helpers = self.sentence.children(verb, "aux", "auxpass")
+        helpers = verb.children("aux", "auxpass")
         if any(word.tag in ("MD", "TO") or word.lower == "to" for word in helpers):
             return False
-        if self.sentence.children(verb, "neg") or verb.tag in ("VBG", "VBZ"):
+        if verb.children("neg") or verb.tag in ("VBG", "VBZ"):
             return False
         opens = verb.index == 0 and verb.text.islower() and _is_past_too(verb)
         if (verb.tag == "VB" and not opens) or (verb.tag == "VBP" and not _is_past_too(verb)):
@@ -131,7 +131,7 @@ class EndingReader(CertaintyReader):
     def _is_asserted(self, verb: Word) -> bool:
         at = verb
         while at.dep != "ROOT":
-            above = self.sentence.head(at)
+            above = at.head
             if at.dep in ("ccomp", "advcl") and not self._is_parted(at, above):
                 return False
             if at.dep not in ("conj", "ccomp", "advcl", "dep", "parataxis"):
@@ -141,12 +141,12 @@ class EndingReader(CertaintyReader):
 
     def _is_parted(self, verb: Word, above: Word) -> bool:
         """Return True for a juxtaposed clause: "finally quit it, I am free"."""
-        marks = {word.lower for word in self.sentence.children(verb, "mark", "advmod")}
+        marks = {word.lower for word in verb.children("mark", "advmod")}
         if marks & _CHANGES["conditions"] or above.lemma in _REPORTS:
             return False
         if verb.dep == "advcl":
             return True
-        subject = self.sentence.child(above, *SUBJECTS)
+        subject = above.child(*SUBJECTS)
         if subject is not None and subject.lower in ("that", "this"):
             return False  # "that is what Bob says"
         between = self.sentence.words[verb.index : above.index]
@@ -156,10 +156,10 @@ class EndingReader(CertaintyReader):
         """Read an ending: "is not X any more", "no longer does X", "used to do X"."""
         if not verb.tag.startswith("VB") or not self._is_asserted(verb):
             return
-        told, did = verb, self.sentence.child(verb, "xcomp")
+        told, did = verb, verb.child("xcomp")
         used = verb.lemma == "use" and verb.tag == "VBD" and did is not None and did.tag == "VB"
-        modal = any(word.tag == "MD" for word in self.sentence.children(verb, "aux"))
-        if used and did is not None and not self.sentence.children(verb, "neg"):
+        modal = any(word.tag == "MD" for word in verb.children("aux"))
+        if used and did is not None and not verb.children("neg"):
             verb = did
         elif modal or not self.says_ended(verb):
             return
@@ -171,7 +171,7 @@ class EndingReader(CertaintyReader):
         opposed = any(word.lower == "but" and word.dep == "cc" for word in self.sentence.words)
         unclear = (
             (verb.lemma == "be" and "of" not in values)
-            or self.sentence.child(verb, "neg")
+            or verb.child("neg")
             or (opposed and not used)
         )
         if "obj" in values and len(values) > 1 and unclear:
@@ -188,8 +188,8 @@ class EndingReader(CertaintyReader):
 
     def _is_present(self, verb: Word) -> bool:
         """Return True for a clause that asserts a present state."""
-        helpers = self.sentence.children(verb, "aux", "auxpass")
-        if self.sentence.children(verb, "neg") or any(w.tag in ("MD", "TO") for w in helpers):
+        helpers = verb.children("aux", "auxpass")
+        if verb.children("neg") or any(w.tag in ("MD", "TO") for w in helpers):
             return False
         bare = verb.tag == "VB" and verb.dep == "conj" and not helpers
         present = (
@@ -201,7 +201,7 @@ class EndingReader(CertaintyReader):
         subject = self.subject_of(verb)
         named = subject is None or subject.lower not in _THIRD
         key = self.subject_key(subject) if named else None
-        passive = bool(self.sentence.children(verb, "auxpass"))
+        passive = bool(verb.children("auxpass"))
         name = family(verb.lemma, self._verb(verb))
         called, inner, values = self._called(subject), self._inner(verb), self._values(verb)
         if passive and groups_of(verb.lower):  # "is now approved"
@@ -216,7 +216,7 @@ class EndingReader(CertaintyReader):
             shifts = verb.tag.startswith("VB") and self._shifts(verb)
             told = shifts and (self._is_told(verb) or self._is_present(verb))
             value = self._values(verb).get("to") if told else None
-            thing = self.sentence.child(verb, "dobj", "nsubjpass") or self.subject_of(verb)
+            thing = verb.child("dobj", "nsubjpass") or self.subject_of(verb)
             key = self.phrase_key(thing) if thing is not None else None
             if value is not None and value.kind in ("date", "time", "number") and key:
                 found.append(StateClaim(key, "moved", {"to": value}, called=self._called(thing)))
@@ -225,7 +225,7 @@ class EndingReader(CertaintyReader):
     def _became(self) -> Iterator[StateClaim]:
         """Yield the roles and states that somebody took on: "became a nurse", "got married"."""
         for verb in self.sentence.words:
-            helpers = self.sentence.children(verb, "auxpass")
+            helpers = verb.children("auxpass")
             got = any(word.lemma == "get" for word in helpers) and groups_of(verb.lower)
             became = self._verb(verb) in _CHANGES["becoming"] and (
                 helpers or verb.lemma == "become"
@@ -301,7 +301,7 @@ class EndingReader(CertaintyReader):
             [lemmas[0], "with"], _RELATIONS
         )
         parted = verb.lemma == "divorce" or (cue is not None and cue > 1)
-        joined = self.sentence.children(subject, "conj") if subject is not None else []
+        joined = subject.children("conj") if subject is not None else []
         if subject is None or len(joined) != 1 or not parted:
             return
         for one, other in ((subject, joined[0]), (joined[0], subject)):
@@ -311,8 +311,8 @@ class EndingReader(CertaintyReader):
                 yield replace(made, agents=frozenset({key}))
 
     def _renamed(self, verb: Word, at: int) -> Iterator[Ending]:
-        subject = self.subject_of(verb) if self.sentence.child(verb, "auxpass") else None
-        thing = subject if subject is not None else self.sentence.child(verb, "dobj")
+        subject = self.subject_of(verb) if verb.child("auxpass") else None
+        thing = subject if subject is not None else verb.child("dobj")
         before = self._around(thing) if thing is not None else None
         after = self._phrase(before.end if before and before.start > verb.index else at)
         if after is not None and self.word(after.start - 1) in ("to", "as"):
@@ -339,7 +339,7 @@ class EndingReader(CertaintyReader):
 
     def _replaced(self, verb: Word, lemmas: Sequence[str]) -> Iterator[Ending]:
         size = _longest(lemmas, _SPLIT["replaces"])
-        passive = bool(self.sentence.children(verb, "auxpass"))
+        passive = bool(verb.children("auxpass"))
         subject = self.subject_of(verb)
         if size is not None and passive and subject is not None:
             before = self._around(subject)
@@ -363,18 +363,18 @@ class EndingReader(CertaintyReader):
             return
         other = self._phrase(verb.index + size)
         if passive:
-            by = self.sentence.child(verb, "agent")
+            by = verb.child("agent")
             other = self._phrase(by.index + 1) if by is not None else None
         own = self._around(subject)
         if other is not None and own is not None:
             before, after = (own, other) if passive else (other, own)
-            if passive and (named := self.sentence.child(subject, "appos")) is not None:
+            if passive and (named := subject.child("appos")) is not None:
                 before = self._around(named) or before
             yield self._made("replacement", verb, before, after.value)
 
     def _ended(self, verb: Word, last: Word, relations: frozenset[str]) -> Iterator[Ending]:
         """Read the phrase that ends after a cue; in the passive its subject."""
-        passive = self.sentence.children(verb, "auxpass") and verb.tag == "VBN"
+        passive = verb.children("auxpass") and verb.tag == "VBN"
         if passive and last.tag != "IN":
             subject = self.subject_of(verb)
             if subject is not None and (before := self._around(subject)) is not None:
@@ -423,7 +423,7 @@ class EndingReader(CertaintyReader):
         relations: frozenset[str] = frozenset(),
     ) -> Ending:
         subject = self.subject_of(verb)
-        direct = [w for w in (subject, *self.sentence.children(verb, "dobj")) if w is not None]
+        direct = [w for w in (subject, *verb.children("dobj")) if w is not None]
         agents = self._agents(subject)
         others = [
             word
@@ -464,20 +464,20 @@ class EndingReader(CertaintyReader):
             first = next((w for w in self.sentence.words if w.dep in SUBJECTS), subject)
             key = self.phrase_key(first) if first.lower not in _THIRD else None
             return frozenset({key}) if key and "|" not in key else frozenset()
-        joined = self.sentence.children(subject, "conj")
+        joined = subject.children("conj")
         keys = (self.phrase_key(word) for word in (subject, *joined))
         plain = self.subject_key(subject) if not joined else None
         return frozenset(key for key in (*keys, plain) if key)
 
     def _mention(self, word: Word, agents: Iterable[str]) -> NounPhrase:
-        owner = self.sentence.child(word, "poss")
+        owner = word.child("poss")
         key = self.phrase_key(word)
         if owner is not None and owner.lower in _POSSESSIVE and (own := next(iter(agents), None)):
             key = f"{own}/{word.lemma}"
-        below = self.sentence.subtree(word, frozenset({"relcl", "conj", "cc", "appos", "advcl"}))
+        below = word.subtree(frozenset({"relcl", "conj", "cc", "appos", "advcl"}))
         text = " ".join(each.text for each in below if each.tag != "POS")
         others = {each.lower for each in below} & _WORDS["another"]
-        inside = self.sentence.child(owner, "poss") if owner is not None else None
+        inside = owner.child("poss") if owner is not None else None
         theirs = inside is not None and inside.lower in _POSSESSIVE
         return NounPhrase(key, word.lemma, frozenset(lexemes(text)), bool(others) or theirs)
 

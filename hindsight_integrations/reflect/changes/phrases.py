@@ -97,19 +97,19 @@ class PhraseReader:
         """Return the subject of a verb, or of the verb it is coordinated with."""
         at = verb
         while True:
-            helper = self.sentence.child(at, "auxpass")
-            subject = self.sentence.child(at, *SUBJECTS) or (
-                self.sentence.child(helper, *SUBJECTS) if helper is not None else None
+            helper = at.child("auxpass")
+            subject = at.child(*SUBJECTS) or (
+                helper.child(*SUBJECTS) if helper is not None else None
             )
             if subject is not None or at.dep != "conj":
                 return subject
-            at = self.sentence.head(at)
+            at = at.head
 
     def is_main(self, verb: Word) -> bool:
         """Return True for the verb of a main clause, or one coordinated or juxtaposed with it."""
         at = verb
         while at.dep == "conj":
-            at = self.sentence.head(at)
+            at = at.head
         return at.dep == "ROOT" or self._is_juxtaposed(at)
 
     def _is_juxtaposed(self, verb: Word) -> bool:
@@ -118,18 +118,18 @@ class PhraseReader:
         A parser makes it the complement of the second: "X is no longer Y, it is Z". It is none if
         the second says that somebody says or thinks it.
         """
-        second = self.sentence.head(verb)
+        second = verb.head
         if verb.dep != "ccomp" or second.dep != "ROOT" or verb.index > second.index:
             return False
-        subject = self.sentence.child(second, *SUBJECTS)
+        subject = second.child(*SUBJECTS)
         if subject is None or is_attitude(second.lemma) or second.lemma in _WORDS["reporting"]:
             return False
         if subject.lower in ("that", "this"):
             return False  # "that is what Bob says"
-        own_words = set(self.sentence.subtree(second)) - set(self.sentence.subtree(verb))
+        own_words = set(second.subtree()) - set(verb.subtree())
         if subject.lower == "i" and sum(word.tag[0].isalpha() for word in own_words) <= 2:
             return False  # "Noor prefers essays, I gather"
-        own = self.sentence.children(verb, *SUBJECTS) and not self.sentence.children(verb, "mark")
+        own = verb.children(*SUBJECTS) and not verb.children("mark")
         between = self.sentence.words[verb.index : subject.index]
         return bool(own) and any(word.text in (",", "-", "–", "—") for word in between)
 
@@ -142,29 +142,29 @@ class PhraseReader:
             return f"{first}|{self.speaker or ''}" if first else None
         if (whole := self._name_with_and(word)) is not None:
             return whole
-        inside = self.sentence.child(word, "appos")
-        numbered = self.sentence.child(word, "nummod") is not None
+        inside = word.child("appos")
+        numbered = word.child("nummod") is not None
         if numbered and inside is not None and inside.is_proper:
             return self.phrase_key(inside)  # "Bed 3, Mr Baptiste, takes ..." is of him
-        if self.sentence.children(word, "conj") or self.sentence.children(word, "relcl"):
+        if word.children("conj") or word.children("relcl"):
             return None
         return self.phrase_key(word)
 
     def _name_with_and(self, word: Word) -> str | None:
         """Return the key of a known name with "&" or "and": "Rowan & Sons"."""
-        joined = self.sentence.child(word, "conj")
+        joined = word.child("conj")
         if joined is None:
             return None
-        words = self.sentence.words[self.sentence.subtree(word)[0].index : joined.index + 1]
+        words = self.sentence.words[word.subtree()[0].index : joined.index + 1]
         norm = entity_norm(" ".join(each.text for each in words))
         return f"@{self.names[norm]}" if norm in self.names else None
 
     def phrase_key(self, word: Word) -> str | None:
         """Return the key of a noun phrase; None if several known names fit."""
-        owner = self.sentence.child(word, "poss")
+        owner = word.child("poss")
         parts = [
             each
-            for each in self.sentence.subtree(word, _NO_PART | {"poss", "det", "case"})
+            for each in word.subtree(_NO_PART | {"poss", "det", "case"})
             if each.tag not in _BARE
         ]
         surface = " ".join(each.text for each in parts)
@@ -172,12 +172,12 @@ class PhraseReader:
         if not common and word.text[:1].isupper() and owner is None and self._is_name(word):
             norm = entity_norm(self._titleless(surface))
             titled = norm != entity_norm(surface)
-            if titled and self.sentence.child(word, "det") and self.sentence.child(word, "prep"):
+            if titled and word.child("det") and word.child("prep"):
                 return None  # "the Mr Lyle at Reigate" is another one
             known = {whole for name, whole in self.names.items() if _within(norm, name)}
             return f"@{known.pop()}" if len(known) == 1 else None if known else f"@{norm}"
-        below = [child for child in self.sentence.children(word, "prep") if child.lower == "of"]
-        inside = [" ".join(w.lemma for w in self.sentence.subtree(child)) for child in below]
+        below = [child for child in word.children("prep") if child.lower == "of"]
+        inside = [" ".join(w.lemma for w in child.subtree()) for child in below]
         base = " ".join([*(each.lemma for each in parts), *inside])
         if owner is None:
             return base
@@ -211,9 +211,9 @@ class PhraseReader:
     def _value(self, word: Word) -> Value | None:
         if word.tag in ("PRP", "WP", "WDT", "EX"):
             return None
-        parts = self.sentence.subtree(word, _NO_VALUE)
+        parts = word.subtree(_NO_VALUE)
         parts = [p for p in parts if p.tag not in _BARE or _is_kept(p)]
-        lead = self.sentence.children(word, "nsubj")  # a model's misreading of "team lead"
+        lead = word.children("nsubj")  # a model's misreading of "team lead"
         parts = sorted([*parts, *lead], key=lambda part: part.index)
         if not parts:
             return None
@@ -224,14 +224,14 @@ class PhraseReader:
         if rest and rest[0].text == "&" and parts[-1].text[:1].isupper():
             parts += rest  # "Reed & Moss"
         text = self.sentence.text[parts[0].start : parts[-1].start + len(parts[-1].text)]
-        of = [c for c in self.sentence.children(word, "prep") if c.lower == "of"]
-        below = " ".join(w.text for child in of for w in self.sentence.subtree(child))
+        of = [c for c in word.children("prep") if c.lower == "of"]
+        below = " ".join(w.text for child in of for w in child.subtree())
         terms = frozenset(lexemes(f"{text} {below}"))
         kind = _kind(text, parts[-1].lemma)
         end = self.sentence.words[parts[-1].index + 1 : parts[-1].index + 2]
         owner = bool(end) and end[0].tag == "POS" and word.dep != "poss"  # "buys it from Kern's"
         if kind == "role" and of:
-            last = self.sentence.subtree(of[0])[-1]  # "head of sales"
+            last = of[0].subtree()[-1]  # "head of sales"
             text = self.sentence.text[parts[0].start : last.start + len(last.text)]
         return Value(text + end[0].text if owner else text, terms, kind)
 
@@ -240,28 +240,28 @@ class PhraseReader:
         values: dict[str, Value] = {}
         objects = [
             word
-            for word in self.sentence.children(verb, "dobj", "attr", "acomp", "oprd")
-            if word.index < verb.index or not self._follows_comma(self.sentence.subtree(word)[0])
+            for word in verb.children("dobj", "attr", "acomp", "oprd")
+            if word.index < verb.index or not self._follows_comma(word.subtree()[0])
         ]
         for word in objects:
             if value := self._value(word):
                 values.setdefault("obj", value)
         roles = [
             role
-            for prep in self.sentence.children(verb, "prep")
-            for role in self.sentence.children(prep, "pobj")
+            for prep in verb.children("prep")
+            for role in prep.children("pobj")
             if prep.lower == "as"
         ]
-        for parent in (verb, *objects, *roles, *self.sentence.children(verb, "advmod")):
-            preps = self.sentence.children(parent, "prep", "agent")
-            preps += [below for prep in preps for below in self.sentence.children(prep, "prep")]
+        for parent in (verb, *objects, *roles, *verb.children("advmod")):
+            preps = [*parent.children("prep", "agent")]
+            preps += [below for prep in preps for below in prep.children("prep")]
             for prep in preps:
-                for word in self.sentence.children(prep, "pobj"):
+                for word in prep.children("pobj"):
                     if value := self._value(word):
                         values.setdefault(prep.lower, value)
         if (misread := self._misread_target(verb)) is not None:
             values.setdefault("to", misread)
-        often = map(self._value, self.sentence.children(verb, "npadvmod"))
+        often = map(self._value, verb.children("npadvmod"))
         every = next((value for value in often if value and value.kind == "frequency"), None)
         return values | ({"every": every} if every else {})
 
@@ -269,38 +269,38 @@ class PhraseReader:
         """Return the lexemes of a subject with its modifiers, and of its names."""
         if subject is None:
             return ()
-        words = self.sentence.subtree(subject, frozenset({"relcl", "conj", "cc", "advcl"}))
+        words = subject.subtree(frozenset({"relcl", "conj", "cc", "advcl"}))
         names = " ".join(word.text for word in words if word.tag in ("NNP", "NNPS"))
         every = frozenset(lexemes(" ".join(word.text for word in words)))
         return tuple(terms for terms in (every, frozenset(lexemes(names))) if terms)
 
     def _inner(self, verb: Word) -> tuple[Value, ...]:
         """Return names within the values of a verb, and the activity of "goes"."""
-        objects = self.sentence.children(verb, "dobj", "attr")
+        objects = verb.children("dobj", "attr")
         named = [
             name
             for thing in objects
-            for calls in self.sentence.children(thing, "acl")
-            for name in self.sentence.children(calls, "oprd", "dobj")
+            for calls in thing.children("acl")
+            for name in calls.children("oprd", "dobj")
             if calls.lemma in ("call", "name")
         ]
         nested = [
             name
-            for prep in self.sentence.children(verb, "prep")
-            for thing in self.sentence.children(prep, "pobj")
-            for below in self.sentence.children(thing, "prep")
-            for name in self.sentence.children(below, "pobj")
+            for prep in verb.children("prep")
+            for thing in prep.children("pobj")
+            for below in thing.children("prep")
+            for name in below.children("pobj")
             if name.tag == "NNP"
         ]
-        does = self.sentence.children(verb, "xcomp") if verb.lemma == "go" else []
+        does = verb.children("xcomp") if verb.lemma == "go" else []
         done = [plain_value(word.text) for word in does if word.tag == "VBG"]
         read = (self._value(word) for word in (*named, *nested))
         return (*(value for value in read if value is not None), *done)
 
     def _misread_target(self, verb: Word) -> Value | None:
         """Return the name after "to" that is tagged as a verb: "moved to Shopify"."""
-        for word in self.sentence.children(verb, "advcl", "xcomp"):
-            to = self.sentence.child(word, "aux")
+        for word in verb.children("advcl", "xcomp"):
+            to = word.child("aux")
             is_value = word.text[:1].isupper() or groups_of(word.text)
             if to is not None and to.lower == "to" and is_value:
                 return plain_value(word.text)
@@ -308,8 +308,8 @@ class PhraseReader:
 
     def detached(self, verb: Word) -> frozenset[str]:
         """Return the prepositions before a verb, or after a comma: "As of May,"."""
-        preps = self.sentence.children(verb, "prep")
-        preps += [below for prep in preps for below in self.sentence.children(prep, "prep")]
+        preps = [*verb.children("prep")]
+        preps += [below for prep in preps for below in prep.children("prep")]
         return frozenset(
             prep.lower for prep in preps if prep.index < verb.index or self._follows_comma(prep)
         )
@@ -322,9 +322,9 @@ class PhraseReader:
 
     def _verb(self, verb: Word) -> str:
         """Return the base form of a verb with its particle."""
-        particle = self.sentence.child(verb, "prt")
+        particle = verb.child("prt")
         base = f"{verb.lemma}_{particle.lower}" if particle else verb.lemma
-        extra = self.sentence.child(verb, "advmod", "acomp", "dobj")
+        extra = verb.child("advmod", "acomp", "dobj")
         if verb.lemma in ("step", "stand") and extra and extra.lower in ("down", "back"):
             return f"{verb.lemma}_{extra.lower}"
         if verb.lemma in ("get", "do") and extra and extra.lower in ("rid", "away"):
@@ -332,10 +332,10 @@ class PhraseReader:
         return base
 
     def _words_of(self, verb: Word) -> list[Word]:
-        return [*self.sentence.children(verb), *(
+        return [*verb.children(), *(
             below
-            for child in self.sentence.children(verb)
-            for below in self.sentence.children(child)
+            for child in verb.children()
+            for below in child.children()
             if child.dep in ("neg", "advmod", "acomp", "attr", "npadvmod")
         )]  # fmt: skip
 
@@ -343,7 +343,7 @@ class PhraseReader:
         """Return True for "no longer", "not ... any more" and "not ... anymore"."""
         words = [word.lower for word in self._words_of(verb)]
         text = self.sentence.text.casefold()
-        denied = bool(self.sentence.children(verb, "neg"))
+        denied = bool(verb.children("neg"))
         if _COMPARED.search(text):
             return False
         no = "no" in words or "no longer" in text
@@ -355,21 +355,21 @@ class PhraseReader:
 
     def _is_perfect_since(self, verb: Word) -> bool:
         """Return True for a negated perfect with "since": "has not smoked since May"."""
-        perfect = any(word.lemma == "have" for word in self.sentence.children(verb, "aux"))
-        since = any(word.lower == "since" for word in self.sentence.children(verb, "prep"))
+        perfect = any(word.lemma == "have" for word in verb.children("aux"))
+        since = any(word.lower == "since" for word in verb.children("prep"))
         return perfect and since
 
     def is_degree(self, word: Word) -> bool:
         """Return True for an adverb of degree, which adds nothing: "too high"."""
-        head = self.sentence.head(word)
+        head = word.head
         return word.lower == "too" and head.index > word.index and head.tag in ("JJ", "RB")
 
     def is_limited(self, verb: Word) -> bool:
         """Return True for an adverb of manner after a verb: "runs the shop alone"."""
         return any(
             word.index > head.index and word.lower not in _WORDS["at_last"] | _WORDS["any_more"]
-            for head in (verb, *self.sentence.children(verb, "dobj"))
-            for word in self.sentence.children(head, "advmod")
+            for head in (verb, *verb.children("dobj"))
+            for word in head.children("advmod")
         )
 
     def _names_place(self, value: Value) -> bool:
@@ -399,7 +399,7 @@ class PhraseReader:
 
     def is_no_span(self, word: Word) -> bool:
         """Return True for a time that limits nothing: "these days", "as of this week"."""
-        span = self.sentence.head(word)
+        span = word.head
         if word.lower == "these" and span.lower == "days":
             return True
         before = self.sentence.words[word.index - 1] if word.index else word
@@ -408,6 +408,6 @@ class PhraseReader:
             or before.lemma in _WORDS["scheduling"]
         ):
             return True
-        verb = self.sentence.head(span)
+        verb = span.head
         past = word.lower == "this" and verb.tag in ("VBD", "VBN")
         return past and (span.lemma not in _WORDS["brief"] or verb.lemma in _WORDS["reporting"])

@@ -140,13 +140,13 @@ def _is_qualified(
 
 def _qualifiers(sentence: Sentence, head: Word) -> frozenset[str]:
     """Return the lexemes that distinguish a noun from others of its kind."""
-    at = sentence.head(head) if head.dep == "compound" else head
+    at = head.head if head.dep == "compound" else head
     words: list[str] = []
-    for child in sentence.children(at):
+    for child in at.children():
         if child.dep in ("compound", "amod", "nmod", "poss", "nummod", "npadvmod"):
-            words += [word.text for word in sentence.subtree(child) if word.tag != "POS"]
+            words += [word.text for word in child.subtree() if word.tag != "POS"]
         elif child.dep == "prep" and child.lower not in _NO_QUALIFIER and child.index > at.index:
-            below = sentence.subtree(child)[1:]
+            below = child.subtree()[1:]
             value = plain_value(" ".join(word.text for word in below)) if below else None
             if value is not None and not _is_when(value):
                 words += [word.text for word in below if word.tag != "POS"]
