@@ -15,7 +15,7 @@ from hindsight_integrations import Hindsight, Memory, Message, Settings
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.embeddings import Vectors
 from hindsight_integrations.nlp.late_interaction import decompress
-from hindsight_integrations.nlp.minilm import MiniLM, published
+from hindsight_integrations.nlp.minilm import MemoryMiniLM, bundled
 from hindsight_integrations.retain.enrichment import IndexContext, index_contexts, indexed_of
 from hindsight_integrations.stores.base import (
     EVERYTHING,
@@ -33,13 +33,13 @@ SETTINGS = Settings(consolidate=False, chunk_tokens=32)
 
 
 class Renamed:
-    """The published model under another id."""
+    """The default model under another id."""
 
     id = "renamed/1"
-    dimension = MiniLM.dimension
+    dimension = MemoryMiniLM.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        return published().embed(texts)
+        return bundled().embed(texts)
 
 
 def turns(session: str) -> list[Message]:
@@ -131,7 +131,7 @@ def test_another_embedder_is_given_the_texts_that_were_retained(
     seen: list[tuple[int, int | None]] = []
     with Hindsight.in_memory(settings=SETTINGS, embedder=Renamed()) as other:
         other.banks.import_(folder / "bank", reembed=True, progress=lambda *at: seen.append(at))
-        with Hindsight.in_memory(settings=SETTINGS, embedder="all-MiniLM-L6-v2") as same:
+        with Hindsight.in_memory(settings=SETTINGS) as same:
             same.banks.import_(folder / "bank", reembed=True)
             assert_same(records(other), records(same))
         assert other.runtime.index.ids(other.runtime.bank("b").key) == set(records(memory))
