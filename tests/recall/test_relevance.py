@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hindsight_integrations.nlp.model_registry import MEMORY_MINILM, USE_MULTILINGUAL
+from hindsight_integrations.nlp.model_registry import E5_SMALL, MEMORY_MINILM, USE_MULTILINGUAL
 from hindsight_integrations.recall.relevance import (
     BUNDLED,
     MULTILINGUAL,
@@ -71,6 +71,13 @@ def test_likeness_says_less_in_a_language_that_the_model_does_not_know() -> None
     assert calibration_for(question("Where are the keys?"), MEMORY_MINILM.id) is BUNDLED
     assert calibration_for(asked, USE_MULTILINGUAL.id) is MULTILINGUAL
     assert calibration_for(asked, "text-embedding-3-small") is None
+
+
+def test_the_calibration_of_e5() -> None:
+    found = calibration_for(question("Where are the keys?"), E5_SMALL.id)
+    assert found == replace(PUBLISHED, minimum_similarity=((1, 0.15), (100, 0.27)), hint=0.05)
+    assert found.knows(0.27, 5000)
+    assert not found.knows(0.26, 5000)
 
 
 def test_beside_another_embedder_late_interaction_says_what_the_bank_knows() -> None:
