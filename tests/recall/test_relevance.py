@@ -73,6 +73,21 @@ def test_likeness_says_less_in_a_language_that_the_model_does_not_know() -> None
     assert calibration_for(asked, "text-embedding-3-small") is None
 
 
+def test_the_minimum_of_each_model() -> None:
+    assert PUBLISHED.knows(0.18, 1)
+    assert not PUBLISHED.knows(0.17, 1)
+    assert MULTILINGUAL.knows(0.12, 1)
+    assert not MULTILINGUAL.knows(0.11, 1)
+    for size in (50, 5000):
+        assert MULTILINGUAL.knows(0.14, size)
+        assert not MULTILINGUAL.knows(0.13, size)
+        assert MULTILINGUAL.knows(0.125, size, hinted=True)
+        assert not MULTILINGUAL.knows(0.115, size, hinted=True)
+    # Half of the way over the logarithm of the size.
+    assert MULTILINGUAL.knows(0.1301, 7)
+    assert not MULTILINGUAL.knows(0.1299, 7)
+
+
 def test_the_calibration_of_e5() -> None:
     found = calibration_for(question("Where are the keys?"), E5_SMALL.id)
     assert found == replace(PUBLISHED, minimum_similarity=((1, 0.15), (100, 0.27)), hint=0.05)
