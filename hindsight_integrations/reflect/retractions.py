@@ -33,7 +33,7 @@ _PUTS_OFF = regex.compile(
     r"|afternoon|mon|tues?|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))",
     regex.IGNORECASE,
 )
-"""Of what was just announced, these ask for another day or hour, not for another room."""
+"""Requests to reschedule what was just announced; a request for another room is none."""
 _NEXT = 400
 """Most characters read of what follows a statement."""
 

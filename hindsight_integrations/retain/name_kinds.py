@@ -304,7 +304,7 @@ def _votes_of_phrase(spelled: Sequence[str], preposition: str) -> Counter[str]:
 _GOING = _WORDS["going_words"]
 _BACK = frozenset({"back", "home"})
 _CHANGING = frozenset({"back", "move", "moved", "moving"})
-"""Of the words of going, those that tell of another program as well."""
+"""Words of movement that are also used of a change of software: "we moved to Grafana"."""
 
 
 def _goes_itself(spelled: Sequence[str], index: int) -> bool:
