@@ -130,7 +130,7 @@ class Settings:
 
     # Reflecting
     consolidate: bool = True
-    """Whether to draw observations in the background after a retain; True or False [C]."""
+    """True to draw observations in the background after a retain, else False [C]."""
     consolidation_batch: int = 256
     """Number of memories consolidated in one transaction [C]."""
     consolidation_delay: float = 0.5
@@ -154,7 +154,7 @@ class Settings:
 
     # Storing
     durable: bool = False
-    """Whether each commit waits for the disk (SQLite `synchronous=FULL`); True or False [C]. If
+    """True if each commit waits for the disk (SQLite `synchronous=FULL`) [C]. If
     False, a killed process loses nothing, but a power failure may lose the last commits."""
 
     def __post_init__(self) -> None:

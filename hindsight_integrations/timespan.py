@@ -30,7 +30,7 @@ _CLOCK = frozenset({Precision.MINUTE, Precision.HOUR, Precision.RANGE})
 """Precisions of spans that need not begin at midnight."""
 
 _SUMMER_TIME = timedelta(hours=1)
-"""How much longer or shorter a day is when the clocks change."""
+"""Difference in length between other days and one on which the clocks change."""
 
 _EASTERNMOST = timedelta(hours=13)
 """Largest offset that the midnight of a day is read with: New Zealand's in summer. A midnight at

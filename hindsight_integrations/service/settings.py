@@ -87,7 +87,7 @@ class ServiceSettings:
     audit_log: str = ""
     """File to which a line of JSON is appended for each write; "" for none."""
     telemetry: bool = False
-    """Whether to send traces and metrics to the OpenTelemetry collector set by the `OTEL_*`
+    """True to send traces and metrics to the OpenTelemetry collector set by the `OTEL_*`
     variables."""
 
     def __post_init__(self) -> None:
