@@ -21,6 +21,13 @@ from hindsight_integrations.nlp.word_classes import FINITE
 LONGEST = 240
 """Characters of the longest sentence that may be chatter: a longer one tells something."""
 
+LONGEST_WITHOUT_MARK = 12
+"""Words of the longest question without a question mark: a longer one may say more than it asks.
+
+So are spoken words that were written down without marks: "can you move the dentist it is on the
+fifth of june at ten".
+"""
+
 _SEPARATORS = frozenset(",;:-–—")
 _PROPER = frozenset({"NNP", "NNPS"})
 _QUESTION_MARK = re.compile(r"[?？][\W_]*\Z")
@@ -102,6 +109,13 @@ _RHETORICAL = re.compile(
     r" when (?:i|i'm|i've|we|we're|my|our)\b"
 )
 """Matches a rhetorical question with a fact: "Why would I fly when I'm afraid of heights?"."""
+
+_NEXT_CLAUSE = re.compile(
+    rf"\s(?!(?:{_WH}|if|whether|that|think|know|say|said|and|or)\s) \S+ \s"
+    r"(?:i'?m|i'?ve|it'?s|he'?s|she'?s|we're|we'?ve|they'?re|they'?ve) \s",
+    re.VERBOSE,
+)
+"""Matches a clause that follows another without a mark: "can you make it vegan I'm on a diet"."""
 
 _HYPOTHETICAL = re.compile(r"(?:if|unless|in case|whether|when|whenever|before|while|or)\b")
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|we|we're|we've|our|ours)\b")
@@ -264,7 +278,7 @@ def _kind_of_parts(parts: Sequence[_Part], *, asks: bool) -> TurnKind | None:
 
 def _is_question(text: str, parts: Sequence[_Part], *, asks: bool) -> bool:
     if _INVERSION.match(text):
-        return True
+        return asks or not _may_say_more(text)
     if not asks:
         return False
     if _OPENER.match(text):
@@ -275,6 +289,11 @@ def _is_question(text: str, parts: Sequence[_Part], *, asks: bool) -> bool:
     return not _FIRST_PERSON.search(text) and (
         head.startswith("you") or not _has_finite_verb(parts[0])
     )
+
+
+def _may_say_more(text: str) -> bool:
+    """Return True if a question without a question mark may be followed by a statement."""
+    return text.count(" ") >= LONGEST_WITHOUT_MARK or _NEXT_CLAUSE.search(text) is not None
 
 
 def _has_finite_verb(part: _Part) -> bool:

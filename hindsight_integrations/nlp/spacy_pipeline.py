@@ -38,6 +38,7 @@ _WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘«]*\Z")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.-?)*[^\W\d_]\Z")
 _ITEM_NUMBER = re.compile(r"(?:\A|\n)[^\S\n]*\d{1,3}\Z")
 _NEXT_VISIBLE = re.compile(r"\s*(\S?)")
+_FIRST_LETTER = re.compile(r"\W*+([^\W\d_])")
 
 _WORDS = word_sets("text")
 _LOOK_BACK = 24
@@ -46,11 +47,14 @@ _LOOK_BACK = 24
 def sentence_ends(text: str) -> list[int]:
     """Return the offset after each sentence; the last is the length of the text.
 
-    White space between two sentences belongs to the earlier one.
+    White space between two sentences belongs to the earlier one. A sentence begins with a capital;
+    in a text that does not begin with one ("got the flat. moving in june") any letter begins one.
     """
     ends: list[int] = []
+    first = _FIRST_LETTER.match(text)
+    capitals = first is None or not first.group(1).islower()
     for match in _END.finditer(text):
-        if _is_boundary(text, match):
+        if _is_boundary(text, match, capitals=capitals):
             following = _NEXT_VISIBLE.match(text, match.end())
             ends.append(following.start(1) if following else len(text))
     if text and (not ends or ends[-1] != len(text)):
@@ -58,14 +62,17 @@ def sentence_ends(text: str) -> list[int]:
     return ends
 
 
-def _is_boundary(text: str, end: re.Match[str]) -> bool:
-    """Return True unless the mark belongs to an abbreviation, an initial or a number."""
+def _is_boundary(text: str, end: re.Match[str], *, capitals: bool) -> bool:
+    """Return True unless the mark belongs to an abbreviation, an initial or a number.
+
+    `capitals` is True if sentences begin with capitals in this text.
+    """
     mark = end.group()
     if mark == "\n":
         return True
     following = _NEXT_VISIBLE.match(text, end.end())
     next_visible = following.group(1) if following else ""
-    if next_visible.islower():
+    if next_visible.islower() and (capitals or mark.startswith(("..", "…"))):
         return False
     if mark[0] != "." or mark.startswith(".."):
         return True
@@ -76,6 +83,8 @@ def _is_boundary(text: str, end: re.Match[str]) -> bool:
         return False
     if word.casefold() in _WORDS["before_numbers"]:
         return not next_visible.isdigit()
+    if next_visible.islower() and (word.casefold() in _WORDS["measures"] or _INITIALS.match(word)):
+        return False
     return word == "I" or not (_INITIALS.match(word) and word[-1].isupper())
 
 

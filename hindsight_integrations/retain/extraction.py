@@ -149,7 +149,7 @@ class Extractor(Protocol):
         ...
 
 
-_VERSION = 12
+_VERSION = 13
 """Part of the id; increased when the same text would give other facts."""
 _MOST_TIMES = 8
 _LONGEST_TITLE = 120

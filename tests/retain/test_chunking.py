@@ -179,3 +179,21 @@ def test_breaks_are_ranked_from_paragraph_to_character() -> None:
 )
 def test_abbreviations_of_notes_end_no_sentence(text: str, count_of_sentences: int) -> None:
     assert len(sentences(text)) == count_of_sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("got the flat. moving in june", ["got the flat.", "moving in june"]),
+        ("who has my hoodie? it is grey", ["who has my hoodie?", "it is grey"]),
+        ("Got the flat, approx. four rooms.", ["Got the flat, approx. four rooms."]),
+        ('"Really?" she asked. He left.', ['"Really?" she asked.', "He left."]),
+        ("he came at 5 p.m. today", ["he came at 5 p.m. today"]),
+        ("tea, milk etc. are in the hall", ["tea, milk etc. are in the hall"]),
+        ("well... maybe later", ["well... maybe later"]),
+        ("12 eggs. bread", ["12 eggs. bread"]),
+        ("ждём тебя. приходи", ["ждём тебя.", "приходи"]),
+    ],
+)
+def test_a_text_without_capitals_has_sentences_too(text: str, found: list[str]) -> None:
+    assert sentences(text) == found

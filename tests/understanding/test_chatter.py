@@ -60,6 +60,26 @@ def test_what_states_nothing_is_recalled_only_to_fill(memory: Hindsight) -> None
     assert (only.memory.kind, only.relevance) == (TurnKind.QUESTION, 0.0)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "can i walk her pls pls. not scared of dogs just geese",
+        "who has my grey hoodie. it has a burn on the left cuff",
+        "can you move the dentist its on the fifth of june at ten they only had the twelfth at two",
+        "Can you make it vegan im on a diet",
+    ],
+)
+def test_a_statement_behind_a_question_without_a_mark_is_kept(memory: Hindsight, text: str) -> None:
+    (kept,) = memory.retain("b", text, speaker="Ann").stored
+    assert kept.kind is None
+
+
+@pytest.mark.parametrize("text", ["where did i put it", "do you know if it's open", "is she in"])
+def test_a_short_question_without_a_mark_states_nothing(memory: Hindsight, text: str) -> None:
+    (kept,) = memory.retain("b", text, speaker="Ann").stored
+    assert kept.kind == TurnKind.QUESTION
+
+
 def test_it_still_lends_its_words_to_the_turn_that_answers(memory: Hindsight) -> None:
     memory.retain_messages(
         "b",
