@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -81,6 +81,13 @@ def expected_to_fit(pool: Pool, order: Sequence[int], max_tokens: int) -> int:
         if characters_left < 0:
             return index + 1 + MAX_CONSECUTIVE_MISSES
     return len(order)
+
+
+def batches(order: Sequence[int], first: int) -> Iterator[Sequence[int]]:
+    """Yield the positions to read at once: the `first` ones, then `READ_AHEAD` each time."""
+    yield order[:first]
+    for start in range(first, len(order), READ_AHEAD):
+        yield order[start : start + READ_AHEAD]
 
 
 # Observation substitution

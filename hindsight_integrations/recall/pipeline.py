@@ -285,12 +285,7 @@ class _LazyMemoryReader:
     unread_ids: dict[str, list[str]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Memory]:
-        batch_starts = range(self.prefetch, len(self.order), packing.READ_AHEAD)
-        for start, size in (
-            (0, self.prefetch),
-            *((start_of_batch, packing.READ_AHEAD) for start_of_batch in batch_starts),
-        ):
-            positions = self.order[start : start + size]
+        for positions in packing.batches(self.order, self.prefetch):
             memories = _read_memories(self.deps, self.banks, self.pool, positions)
             for candidate in (self.pool.memories[p] for p in positions if p not in memories):
                 self.unread_ids.setdefault(candidate.bank_id, []).append(candidate.id)

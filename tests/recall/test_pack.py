@@ -3,14 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.tokens import as_tokenizer
-from hindsight_integrations.recall.packing import Packed, expected_to_fit, pack
-from tests.recall.building import candidate, pool_of
+from hindsight_integrations.recall.packing import Packed, pack
 
 TOKENS = as_tokenizer("cl100k_base")
 START = datetime(2025, 1, 1, 9, tzinfo=UTC)
@@ -104,21 +102,3 @@ def test_the_ranking_is_read_no_further_than_the_budget_reaches() -> None:
 
     assert len(packed(endless(), 200).taken) == 8
     assert read < 100
-
-
-@pytest.mark.parametrize(
-    ("max_tokens", "expected"),
-    [
-        (100, 5 + 20),  # 400 characters hold four texts of 100, and the fifth does not fit
-        (99, 4 + 20),
-        (0, 1 + 20),
-        (749, 30),  # all but the last, and then no more than there are
-        (5000, 30),
-    ],
-)
-def test_so_many_are_read_at_once_as_are_looked_at_until_the_budget_is_spent(
-    max_tokens: int, expected: int
-) -> None:
-    pool = pool_of([candidate(str(n), text="x" * 100) for n in range(30)])
-    order = [*reversed(range(30))]
-    assert len(order[: expected_to_fit(pool, order, max_tokens)]) == expected

@@ -9,15 +9,19 @@ from types import SimpleNamespace
 import pytest
 
 from hindsight_integrations.models import Chunk, Entity, Memory, Source
+from hindsight_integrations.recall.dated_lines import DatedLines
 from hindsight_integrations.recall.entity_notes import describe, entity_notes
 from hindsight_integrations.recall.packing import (
     Packed,
+    batches,
+    expected_to_fit,
     fitting_chunks,
     pack,
     source_chunks,
 )
 from hindsight_integrations.results import Recalled
 from hindsight_integrations.stores.base import COMPANIONS, ENTITY, MENTIONS
+from tests.recall.building import candidate, pool_of
 
 pytestmark = pytest.mark.ranking
 
@@ -43,6 +47,27 @@ def test_a_memory_costs_its_line_and_its_header_with_a_break_each() -> None:
     assert result.taken == ((0, 11), (1, 3), (2, 9))
     # The text ends without a break.
     assert result.tokens == 11 + 3 + 9 - 1
+
+
+def test_the_second_line_of_a_day_takes_the_clock_time_off_its_header() -> None:
+    def said(hour: int, words: int) -> Memory:
+        return Memory("m", "bank", " ".join(["w"] * words), mentioned_at=START + hour * DAY / 24)
+
+    # Its own 3 + 1 less one for "09:00"; then the header has none any more.
+    ranked = [said(0, 5), said(1, 3), said(2, 3), said(0, 3)]
+    result = packed(ranked, 100)
+    assert result.taken == ((0, 11), (1, 3), (2, 4), (3, 4))
+    assert result.tokens == 11 + 3 + 4 + 4 - 1
+    assert packed(ranked, 14).taken == ((0, 11), (1, 3))
+    assert packed(ranked, 13).taken == ((0, 11),)
+
+
+def test_a_line_costs_a_token_even_where_the_header_gets_shorter_by_more() -> None:
+    lines = DatedLines(len)  # a character is a token, so ", 10:00" takes seven
+    lines.add(START, "Yes.")
+    assert lines.cost(START + DAY / 24, "No!") == 1
+    assert lines.cost(START + DAY / 24, "No, no.") == 8 - 7
+    assert lines.cost(START + DAY / 24, "No, no!!") == 9 - 7
 
 
 def test_what_does_not_fit_is_skipped_for_what_does() -> None:
@@ -105,6 +130,32 @@ def test_the_text_itself_must_fit() -> None:
     assert [place for place, _ in result.taken] == [0, 1]
     assert result.left_out == (2,)
     assert result.tokens == 2 * (5 + 4 + 2 - 1)
+
+
+@pytest.mark.parametrize(
+    ("max_tokens", "expected"),
+    [
+        (100, 5 + 20),  # 400 characters hold four texts of 100, and the fifth does not fit
+        (99, 4 + 20),
+        (0, 1 + 20),
+        (749, 30),  # all but the last, and then no more than there are
+        (5000, 30),
+    ],
+)
+def test_so_many_are_read_at_once_as_are_looked_at_until_the_budget_is_spent(
+    max_tokens: int, expected: int
+) -> None:
+    pool = pool_of([candidate(str(n), text="x" * 100) for n in range(30)])
+    order = [*reversed(range(30))]
+    assert len(order[: expected_to_fit(pool, order, max_tokens)]) == expected
+
+
+def test_what_the_first_batch_lacks_is_read_64_at_a_time_and_nothing_twice_or_never() -> None:
+    order = [*reversed(range(131))]
+    read = [*batches(order, 2)]
+    assert [len(positions) for positions in read] == [2, 64, 64, 1]
+    assert [position for positions in read for position in positions] == order
+    assert [*batches(order, 500)] == [order]
 
 
 def chunk(id: str, words: int) -> Chunk:
