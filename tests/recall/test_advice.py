@@ -13,7 +13,10 @@ from hindsight_integrations.recall.advice import (
     states_lasting_fact,
     times_to_look_up,
 )
+from hindsight_integrations.recall.ranking import rank
+from hindsight_integrations.recall.weights import DEFAULT_WEIGHTS
 from hindsight_integrations.timespan import TimeSpan, as_utc
+from tests.recall.building import candidate, pool_of, question
 
 ASKED_AT = as_utc(datetime(2025, 11, 20))
 
@@ -109,11 +112,32 @@ def window(days: int, *, yearly: bool = False) -> TimeWindow:
     return TimeWindow(TimeSpan(ASKED_AT, ASKED_AT + timedelta(days=days)), "then", yearly=yearly)
 
 
+@pytest.mark.ranking
 def test_seasons_and_years_of_a_plan_are_not_looked_up() -> None:
     day, month, may, year = window(1), window(31), window(31, yearly=True), window(365)
     plan = "Where should I go?"
     assert times_to_look_up(plan, [day, month, may, year]) == (day, month)
     assert times_to_look_up(f"{plan} Last year was dull.", [may, year]) == (may, year)
+
+
+@pytest.mark.ranking
+def test_for_a_request_a_lasting_fact_counts_a_half_and_words_in_common_nothing() -> None:
+    pool = pool_of(
+        [
+            candidate("0", text="The Indian place opens at six.", lexemes=["indian", "place"]),
+            candidate("1", text="I avoid spicy food."),
+        ]
+    )
+    asked = question("What should I try at the Indian place?", lexemes=["indian", "place"])
+    ranking = rank(pool, asked, 10, DEFAULT_WEIGHTS)
+    column = ranking.names.index("lasting fact")
+    assert ranking.values[:, column].tolist() == [0.0, 1.0]
+    assert ranking.contributions[:, column].tolist() == [0.0, 0.5]
+    assert "terms" not in ranking.names
+    remembered = question("When does the Indian place open?", lexemes=["indian", "place"])
+    names = rank(pool, remembered, 10, DEFAULT_WEIGHTS).names
+    assert "terms" in names
+    assert "lasting fact" not in names
 
 
 FACTS = [
