@@ -99,19 +99,22 @@ def test_an_entity_that_the_question_names_stands_for_a_part_of_the_likeness() -
 
 
 @pytest.mark.parametrize(
-    ("text", "known"),
-    [("Where is the key to the house?", False), ("Wo ist der Schlüssel für das Haus?", True)],
+    ("text", "cosine", "known"),
+    [
+        ("Where is the key to the house?", 0.3, False),
+        ("Wo ist der Schlüssel für das Haus?", 0.3, True),
+        ("Wo ist der Schlüssel für das Haus?", 0.1, False),
+    ],
 )
-def test_another_language_than_english_has_to_be_no_more_like_a_big_bank(
-    text: str, known: bool
+def test_another_language_than_english_has_to_be_no_more_like_than_in_a_bank_of_a_hundred(
+    text: str, cosine: float, known: bool
 ) -> None:
-    # The likeness is 0.45. A hundred memories take 0.4, and a thousand 0.6.
-    memory = candidate("0", vector=unit(0.1), interaction=stored_tokens((1, 1)))
+    # The likeness is 0.55 or 0.45. A hundred memories take 0.5, and a thousand 0.6.
+    memory = candidate("0", vector=unit(cosine), interaction=stored_tokens((1, 1)))
     pool = pool_of([memory], stats=LexemeStats(1000, 1.0, {}))
     asked = question(text, tokens=asked_tokens((7, {1: 0.8, 2: 0.6})), lexemes=["absent"])
-    calibration = Calibration(
-        1.0, 1.0, 0.0, 0.0, minimum_similarity=((100, 0.4), (1000, 0.6)), hint=0.0
-    )
+    minima = ((1, 0.4), (100, 0.5), (1000, 0.6))
+    calibration = Calibration(1.0, 1.0, 0.0, 0.0, minimum_similarity=minima, hint=0.0)
     assert rank(pool, asked, 10, DEFAULT_WEIGHTS, calibration).known is known
 
 
