@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timedelta
 
 import pytest
@@ -40,6 +41,7 @@ def read(cache: LayoutCache, store: Numbered, of: StoredBank, most: int) -> int 
     return None if layout is None else len(layout.places)
 
 
+@pytest.mark.ranking
 def test_only_new_memories_are_read_of_a_version() -> None:
     cache, store = LayoutCache(), Numbered(3)
     assert read(cache, store, bank(), 10) == 3
@@ -52,6 +54,7 @@ def test_only_new_memories_are_read_of_a_version() -> None:
     assert store.asked[-1] == (-1, 11)
 
 
+@pytest.mark.ranking
 def test_a_big_bank_is_not_read_again_until_it_changes() -> None:
     cache, store = LayoutCache(), Numbered(50)
     assert read(cache, store, bank(), 10) is None
@@ -61,6 +64,16 @@ def test_a_big_bank_is_not_read_again_until_it_changes() -> None:
     assert store.asked[1:] == [(10, 50)]
 
 
+@pytest.mark.ranking
+def test_a_bank_not_read_in_its_version_counts_as_big() -> None:
+    cache = LayoutCache()
+    assert cache.known_size(bank()) == math.inf
+    read(cache, Numbered(3), bank(), 10)
+    assert cache.known_size(bank()) == 3
+    assert cache.known_size(bank(version=1)) == math.inf
+
+
+@pytest.mark.ranking
 def test_banks_that_were_not_read_for_long_are_forgotten() -> None:
     cache, store = LayoutCache(), Numbered(1)
     for number in range(MAX_LAYOUTS + 1):
@@ -71,6 +84,7 @@ def test_banks_that_were_not_read_for_long_are_forgotten() -> None:
     assert store.asked[-1] == (-1, 11)
 
 
+@pytest.mark.ranking
 def test_expired_memories_are_counted_beside_others_and_left_out() -> None:
     gone = NOW - timedelta(days=1)
     layout = Layout().extended([place(0), place(1, expires=gone), place(2), place(3, None)])
