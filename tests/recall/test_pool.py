@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import get_args
 
@@ -199,7 +200,11 @@ def test_pools_of_several_banks_are_joined() -> None:
         stats=LexemeStats(30, 8.0, {"cat": 5}),
         named=["Y"],
     )
+    found = {n: (ArmScore(Arm.KEYWORD, n, 0.5, "found"),) for n in range(3)}
+    one, two = replace(one, arms={1: found[0]}), replace(two, arms={0: found[1], 1: found[2]})
     joined = join([one, two])
+    # The arms found the second memory of one bank, and both of the other.
+    assert joined.arms == {1: found[0], 2: found[1], 3: found[2]}
     assert [memory.bank_id for memory in joined.memories] == ["bank", "bank", "other", "other"]
     assert joined.fused.tolist() == [0.1, 0.2, 0.3, 0.4]
     assert joined.neighbours.tolist() == [
