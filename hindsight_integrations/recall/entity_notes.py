@@ -174,23 +174,25 @@ def _limited_to_scope(
     for bank_id in dict.fromkeys(bank for bank, _ in entities):
         entity_ids = [entity_id for bank, entity_id in entities if bank == bank_id]
         for entity_id, ids in mentions_in_scope(graph, bank_id, entity_ids, scope).items():
-            times = sorted(
-                memory.mentioned_at for memory in graph.read(bank_id, MEMORY, ids).values()
-            )
+            # Memories and entities deleted since are left out.
+            memories = graph.read(bank_id, MEMORY, ids)
+            times = sorted(memory.mentioned_at for memory in memories.values())
+            if not times:
+                continue
             entity, observations = entities[bank_id, entity_id]
             seen_in_scope = replace(
                 entity,
                 aliases=(),
-                mention_count=len(ids),
+                mention_count=len(times),
                 first_seen=times[0],
                 last_seen=times[-1],
             )
             described[bank_id, entity_id] = QueryEntity(seen_in_scope, observations)
-            mentioned = graph.read(bank_id, MENTIONS, ids).values()
+            mentioned = graph.read(bank_id, MENTIONS, list(memories)).values()
             counts = Counter(id for group in mentioned for id in group if id != entity_id)
             most_common = sorted(counts, key=lambda id: (-counts[id], id))[:MOST_COMPANIONS]
             known = graph.read(bank_id, ENTITY, most_common)
-            companions[bank_id, entity_id] = [known[id].name for id in most_common]
+            companions[bank_id, entity_id] = [known[id].name for id in most_common if id in known]
     order = [key for key in entities if key in described]
     return {key: described[key] for key in order}, companions
 

@@ -6,11 +6,17 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from hindsight_integrations.models import Chunk, Entity, Memory, Source
+from hindsight_integrations.models import Chunk, Entity, Memory, MemoryType, Source
 from hindsight_integrations.recall.dated_lines import DatedLines
-from hindsight_integrations.recall.entity_notes import describe, entity_notes
+from hindsight_integrations.recall.entity_notes import (
+    QueryEntity,
+    describe,
+    entity_notes,
+    with_observations,
+)
 from hindsight_integrations.recall.packing import (
     Packed,
     batches,
@@ -20,8 +26,16 @@ from hindsight_integrations.recall.packing import (
     source_chunks,
 )
 from hindsight_integrations.results import Recalled
-from hindsight_integrations.stores.base import COMPANIONS, ENTITY, MENTIONS
-from tests.recall.building import candidate, pool_of
+from hindsight_integrations.stores.base import (
+    COMPANIONS,
+    ENTITY,
+    MENTIONS,
+    VECTOR,
+    Kind,
+    MemoryFilter,
+    Posting,
+)
+from tests.recall.building import BANK, EVERYTHING, candidate, pool_of, unit
 
 pytestmark = pytest.mark.ranking
 
@@ -227,6 +241,107 @@ def test_notes_fill_their_own_budget() -> None:
     # A long one is passed over for a shorter one after it.
     notes = noted({"0": "AB"}, {"A": ("B",)}, 6)
     assert [note[0] for note in notes] == ["B"]
+
+
+def test_observations_share_the_budget_of_the_notes_and_each_costs() -> None:
+    about = [Memory(id, "bank", text) for id, text in (("0", "w w w"), ("1", "w"), ("2", "w w"))]
+    asked = QueryEntity(Entity("A", "bank", "A", "person"), tuple(about))
+    graph = SimpleNamespace(read=lambda *_: {})
+
+    def noted(max_tokens: int) -> list[str]:
+        (note,) = entity_notes(graph, [], max_tokens, TOKENIZER, lambda: [asked])  # type: ignore[arg-type]
+        return [observation.id for observation in note.observations]
+
+    # Five words of the note and a break; then 5, 3 and 4, a dash and a break each included.
+    assert noted(6 + 5 + 3 + 4) == ["0", "1", "2"]
+    assert noted(6 + 5 + 3 + 3) == ["0", "1"]
+    # A long one is passed over for shorter ones after it.
+    assert noted(6 + 4) == ["1"]
+    assert noted(6) == []
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_the_ten_observations_nearest_to_the_question_are_noted(few: bool) -> None:
+    ids = [f"{n:02}" for n in range(12)]
+    cosines = {id: 1 - int(id) / 20 for id in ids}
+    filters: list[MemoryFilter] = []
+
+    def read(bank: str, kind: Kind[object], wanted: Sequence[str]) -> dict[str, object]:
+        if kind is VECTOR:
+            return {id: np.array(unit(cosines[id]), np.float32) for id in wanted}
+        return {id: Memory(id, bank, "text") for id in wanted}
+
+    def find_ids(bank: str, filter: MemoryFilter, limit: int) -> list[str] | None:
+        filters.append(filter)
+        return ids[::-1] if few else None
+
+    graph = SimpleNamespace(read=read, find_ids=find_ids, filter_ids=lambda bank, ids, _: {*ids})
+    index = SimpleNamespace(query=lambda key, vector, limit: [*cosines.items()][:limit])
+    vector = np.array([1.0, 0.0], np.float32)
+    entity = Entity("A", "bank", "A")
+    (noted,) = with_observations(graph, index, [BANK], [entity], vector, EVERYTHING)  # type: ignore[arg-type]
+    assert [observation.id for observation in noted.observations] == ids[:10]
+    (filter,) = filters
+    assert (filter.types, filter.entity_ids) == ({MemoryType.OBSERVATION}, ("A",))
+
+
+def scoped(mentioned: Mapping[str, str], named: str, gone: str = "") -> list[str]:
+    """Return the notes on entities from a scope of these memories, the latest stored last.
+
+    Memories and entities in `gone` are deleted before they are read.
+    """
+
+    def postings(
+        bank: str, ids: Sequence[str], per_entity: int, filter: MemoryFilter
+    ) -> list[Posting]:
+        assert filter.scope == "work"
+        return [
+            Posting(id, memory, len(mentioned))
+            for id in ids
+            for memory in [memory for memory in reversed(mentioned) if id in mentioned[memory]][
+                :per_entity
+            ]
+        ]
+
+    def read(bank: str, kind: Kind[object], ids: Sequence[str]) -> dict[str, object]:
+        return {
+            id: tuple(mentioned[id])
+            if kind is MENTIONS
+            else Entity(id, bank, f"<{id}>", "person", ("alias",), 999)
+            if kind is ENTITY
+            else Memory(id, bank, "text", mentioned_at=START + [*mentioned].index(id) * DAY)
+            for id in ids
+            if id not in gone
+        }
+
+    graph = SimpleNamespace(read=read, postings=postings)
+    asked = [QueryEntity(Entity(id, "bank", f"<{id}>", "person", ("alias",), 999)) for id in named]
+    notes = entity_notes(graph, [], 999, TOKENIZER, lambda: asked, "work")  # type: ignore[arg-type]
+    return [note.text for note in notes]
+
+
+def test_in_a_scope_an_entity_stands_beside_those_it_is_mentioned_with_most_there() -> None:
+    mentioned = {"0": "AB", "1": "ABC", "2": "ABCD", "3": "AE", "4": "Z"}
+    assert scoped(mentioned, "AZ") == [
+        "<A> (person): mentioned 4 times from 01 Jan 2025 to 04 Jan 2025; often with <B>, <C>, <D>",
+        "<Z> (person): mentioned once on 05 Jan 2025",
+    ]
+    # One that no memory of the scope mentions is not described.
+    assert scoped(mentioned, "Q") == []
+
+
+def test_in_a_scope_memories_and_names_deleted_meanwhile_are_done_without() -> None:
+    mentioned = {"0": "ABC", "1": "AD", "2": "Z"}
+    assert scoped(mentioned, "AZ", gone="1B") == [
+        "<A> (person): mentioned once on 01 Jan 2025; often with <C>",
+        "<Z> (person): mentioned once on 03 Jan 2025",
+    ]
+    assert scoped(mentioned, "AZ", gone="012") == []
+
+
+def test_in_a_scope_an_entity_is_described_from_its_latest_two_hundred_memories() -> None:
+    (note,) = scoped({f"{n:03}": "A" for n in range(201)}, "A")
+    assert note.startswith("<A> (person): mentioned 200 times from 02 Jan 2025 to ")
 
 
 def test_an_entity_is_described_in_a_line() -> None:
