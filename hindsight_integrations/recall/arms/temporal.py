@@ -82,7 +82,7 @@ def windows_in_bank(
 
     def has_memories(start: datetime, end: datetime) -> bool:
         window = TimeSpan(start, end)
-        return graph.find_ids(bank_id, replace(filter, window=window), 1) != []
+        return graph.find_ids(bank_id, replace(filter, window=window), 0) is None
 
     def latest_known(span: TimeSpan) -> TimeSpan:
         if has_memories(span.start, LATEST):
