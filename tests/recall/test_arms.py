@@ -16,6 +16,7 @@ from hindsight_integrations.models import Entity, Link, LinkKind, MemoryType, Ti
 from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
 from hindsight_integrations.recall.arms import entity as names
 from hindsight_integrations.recall.base import ArmHit, BankSearch
+from hindsight_integrations.recall.cache import Candidates
 from hindsight_integrations.results import Window
 from hindsight_integrations.stores.base import (
     ENTITY_NAMED,
@@ -29,7 +30,7 @@ from hindsight_integrations.stores.base import (
     TimeHit,
     TimeKind,
 )
-from tests.recall.building import BANK, EVERYTHING, NOON, bank_search, question, unit
+from tests.recall.building import BANK, EVERYTHING, NOON, bank_search, candidate, question, unit
 
 pytestmark = pytest.mark.ranking
 
@@ -133,6 +134,27 @@ def test_the_index_is_asked_for_two_to_sixteen_times_as_many_as_before() -> None
     index = Index(1000)
     assert len(nearest(Passing(6), index, SELECTIVE, 10)) == 10
     assert index.fetched == [50, 100]
+
+
+def test_the_index_is_asked_for_more_where_none_of_its_first_hits_passes() -> None:
+    class Far(Passing):
+        def filter_ids(self, bank: str, ids: Sequence[str], filter: MemoryFilter) -> set[str]:
+            return {id for id in ids if int(id) >= 600}
+
+    index = Index(1000)
+    assert nearest(Far(1), index, SELECTIVE, 10) == [f"{n:05}" for n in range(600, 610)]
+    assert index.fetched == [50, 625]  # as if one of 50 had passed: a quarter more than 10 times 50
+
+
+def test_in_a_small_bank_the_nearest_are_found_without_an_index_whatever_their_order() -> None:
+    # 0, 7, 14, ... modulo 1,000: each number once.
+    numbers = [n * 7 % 1000 for n in range(1000)]
+    memories = Candidates([candidate(f"{n:03}", vector=unit(1 - n / 1000)) for n in numbers])
+    for limit in (1, 50, 250, 500, 750, 999, 1000, 1001):
+        search = replace(bank_search(hits=limit), bank_candidates=memories)
+        assert [*scores(semantic.search(search))] == [f"{n:03}" for n in range(1000)][:limit]
+    nothing = replace(bank_search(), bank_candidates=Candidates())
+    assert semantic.search(nothing) == []
 
 
 def test_the_meaning_arm_scores_by_the_cosine() -> None:
@@ -291,7 +313,7 @@ class People:
     ) -> Surroundings:
         self.asked.append((*entities, *memories))
         if self.reads_ahead and ahead:
-            entities, memories = self.of_one_more_step(entities, memories)
+            entities, memories = self.of_one_more_step(entities, memories, ahead)
         return Surroundings(
             {id: self.postings(bank, [id], per_entity, filter) for id in entities},
             {id: [(name, f"<{name}>") for name in self.mentioned.get(id, "")] for id in memories},
@@ -299,13 +321,17 @@ class People:
         )
 
     def of_one_more_step(
-        self, entities: Sequence[str], memories: Sequence[str]
+        self, entities: Sequence[str], memories: Sequence[str], ahead: int
     ) -> tuple[list[str], list[str]]:
         found = [id for id, names in self.mentioned.items() if {*names} & {*entities}]
         ends = [(link.source_id, link.target_id) for link in self.all_links]
         found += [id for pair in ends if {*pair} & {*memories} for id in pair]
         names = [name for id in memories for name in self.mentioned.get(id, "")]
-        return [*dict.fromkeys([*entities, *names])], [*dict.fromkeys([*memories, *found])]
+        more_entities, more_memories = dict.fromkeys(names), dict.fromkeys(found)
+        return (
+            [*dict.fromkeys([*entities, *[*more_entities][:ahead]])],
+            [*dict.fromkeys([*memories, *[*more_memories][:ahead]])],
+        )
 
     def links(
         self, bank: str, ids: Sequence[str], per_memory: int, filter: MemoryFilter

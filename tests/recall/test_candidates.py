@@ -28,6 +28,12 @@ def test_turns_that_end_in_a_question_ask() -> None:
     assert memories.speakers == ("a", "a", "a", "")
 
 
+def test_memories_of_one_speaker_have_one_number_and_of_none_have_nobodys() -> None:
+    named = ["Tom", None, "ana", "Ana", None]
+    memories = Candidates([candidate(str(n), speaker=who) for n, who in enumerate(named)])
+    assert memories.speaker_numbers.tolist() == [1, -1, 0, 0, -1]
+
+
 def test_sessions_are_documents_of_one_bank() -> None:
     memories = Candidates(
         [
