@@ -65,9 +65,6 @@ LEFT_OUT = {
     "pipeline.py": "orchestration: starts the arms, reads, ranks, packs",
     "request.py": "checks of arguments",
     # Constants, functions and classes, by name
-    "MAX_LAYOUTS": "size of a cache, which changes no result",
-    "MAX_CACHED_MEMORIES": "size of a cache, which changes no result",
-    "MAX_CACHED_BANKS": "size of a cache, which changes no result",
     "_analysed": "size of a cache, which changes no result",
 }
 

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hindsight_integrations.models import MemoryType, TimeSpan
-from hindsight_integrations.recall.cache import Candidates
-from tests.recall.building import NOON, candidate
+from hindsight_integrations.recall.cache import CandidateCache, Candidates, VersionedCache
+from hindsight_integrations.stores.base import Candidate
+from tests.recall.building import BANK, NOON, candidate
 
 pytestmark = pytest.mark.ranking
 
@@ -230,3 +232,44 @@ def test_only_turns_have_substance() -> None:
     assert Candidates(rare).information.tolist() == [0.0, 0.0]
     mixed = [rare[0], candidate("1", lexemes=["a"], speaker="A")]
     assert Candidates(mixed).information == pytest.approx([0.0, -0.6])
+
+
+# Caches: what was read of a version of a bank is not read again
+
+
+class Reads:
+    """Loads memories by id, and remembers which it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def __call__(self, ids: list[str]) -> dict[str, Candidate]:
+        self.asked.append(ids)
+        return {id: candidate(id) for id in ids if id != "gone"}
+
+
+def test_a_memory_is_read_once_in_each_version_of_its_bank() -> None:
+    cache, load = CandidateCache().single, Reads()
+    assert [*cache.read(BANK, ["0", "gone", "1"], load)] == ["0", "1"]
+    assert [*cache.read(BANK, ["2", "1"], load)] == ["2", "1"]
+    assert load.asked == [["0", "gone", "1"], ["2"]]
+    assert [*cache.read(replace(BANK, version=BANK.version + 1), ["1"], load)] == ["1"]
+    assert [*cache.read(replace(BANK, key="made again"), ["1"], load)] == ["1"]
+    assert load.asked[2:] == [["1"], ["1"]]
+
+
+def test_a_full_cache_loses_what_was_not_read_for_longest() -> None:
+    cache, load = VersionedCache[Candidate](2), Reads()
+    for id in ("0", "1", "0", "2", "0", "1"):
+        cache.read(BANK, [id], load)
+    assert load.asked == [["0"], ["1"], ["2"], ["1"]]
+
+
+def test_the_arrays_of_a_small_bank_are_computed_once_in_each_version() -> None:
+    cache, load = CandidateCache(), Reads()
+    found = cache.all_of(BANK, ["0", "1"], load)
+    assert cache.all_of(BANK, ["0", "1"], load) is found
+    assert [memory.id for memory in cache.all_of(BANK, ["1"], load)] == ["1"]
+    changed = cache.all_of(replace(BANK, version=BANK.version + 1), ["0", "1"], load)
+    assert changed is not found
+    assert load.asked == [["0", "1"], ["0", "1"]]
