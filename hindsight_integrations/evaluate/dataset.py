@@ -6,11 +6,14 @@ question, and the field.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hindsight_integrations.evaluate.entries import Entry, distinct
+
+_BLANK_LINES = re.compile(r"\n\s*\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +29,24 @@ class DataItem:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """The words of an item that answer a question; the rest of the item need not come back."""
+
+    item_id: str
+    text: str
+
+    def is_in(self, text: str) -> bool:
+        """Return True if a text holds the passage, white space and capitals aside."""
+        return _plain(self.text) in _plain(text)
+
+
+@dataclass(frozen=True, slots=True)
 class DataQuestion:
     """A question and its evidence.
 
     Attributes:
         gold: ids of the items that hold the evidence; may be empty if `gold_sessions` is not.
+        passages: the evidence in items that say more than it; then just these are counted.
         scored: False if it counts in its category only, not in the overall figures.
         gold_sessions: sessions that hold the evidence; those of the gold items, if not given.
     """
@@ -42,6 +58,7 @@ class DataQuestion:
     time: datetime | None = None
     scored: bool = True
     gold_sessions: tuple[str, ...] = ()
+    passages: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +112,40 @@ def sessions_of(gold: Collection[str], items: Sequence[DataItem]) -> tuple[str, 
     return tuple(dict.fromkeys(item.session for item in items if item.id in gold and item.session))
 
 
+def by_paragraph(dataset: Dataset) -> Dataset:
+    """Return a dataset with an item for each paragraph, as one cuts documents for plain search.
+
+    Its questions are those with passages.
+    """
+    return replace(dataset, banks=tuple(map(_paragraphs_of, dataset.banks)))
+
+
+def _paragraphs_of(bank: DataBank) -> DataBank:
+    items = tuple(paragraph for item in bank.items for paragraph in _paragraphs(item))
+    questions = []
+    for question in bank.questions:
+        passages = tuple(
+            Passage(item.id, passage.text)
+            for passage in question.passages
+            for item in items
+            if item.id.startswith(f"{passage.item_id}/") and passage.is_in(item.text)
+        )
+        gold = tuple(dict.fromkeys(passage.item_id for passage in passages))
+        if passages:
+            questions.append(replace(question, gold=gold, passages=passages))
+    return replace(bank, items=items, questions=tuple(questions))
+
+
+def _paragraphs(item: DataItem) -> Iterator[DataItem]:
+    texts = filter(None, map(str.strip, _BLANK_LINES.split(item.text)))
+    for number, text in enumerate(texts, start=1):
+        yield replace(item, id=f"{item.id}/{number}", text=text)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
 def _item(entry: Entry) -> DataItem:
     return DataItem(
         id=entry.required("id"),
@@ -107,7 +158,13 @@ def _item(entry: Entry) -> DataItem:
 
 
 def _question(entry: Entry, items: Sequence[DataItem]) -> DataQuestion:
-    gold = _references(entry, "gold", {item.id for item in items}, "item")
+    texts = {item.id: item.text for item in items}
+    passages: tuple[Passage, ...] = ()
+    if entry.fields.get("passages") is None:
+        gold = _references(entry, "gold", texts, "item")
+    else:
+        passages = tuple(_passage(one, texts) for one in entry.entries("passages", "passage"))
+        gold = tuple(dict.fromkeys(passage.item_id for passage in passages))
     given = entry.fields.get("gold_sessions") is not None
     known = {item.session for item in items if item.session}
     return DataQuestion(
@@ -120,7 +177,17 @@ def _question(entry: Entry, items: Sequence[DataItem]) -> DataQuestion:
         gold_sessions=_references(entry, "gold_sessions", known, "session")
         if given
         else sessions_of(gold, items),
+        passages=passages,
     )
+
+
+def _passage(entry: Entry, texts: Mapping[str, str]) -> Passage:
+    passage = Passage(entry.required("item"), entry.required("text"))
+    if passage.item_id not in texts:
+        raise entry.refused("item", "it is no item of the bank; give the id of one")
+    if not passage.is_in(texts[passage.item_id]):
+        raise entry.refused("text", f"item {passage.item_id!r} does not say so; copy its words")
+    return passage
 
 
 def _references(entry: Entry, name: str, known: Collection[str], kind: str) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from hindsight_integrations.evaluate.dataset import Passage
+
 RANKS = (5, 10, 20)
 """The k of recall@k and hit@k."""
 
@@ -77,6 +79,30 @@ def ranked_items(
                 continue
             seen.add(item_id)
             yield RankedItem(item_id, spent)
+
+
+def hits_for_passages(hits: Sequence[Hit], passages: Mapping[str, Passage]) -> list[Hit]:
+    """Return an answer as hits for the passages that its texts hold.
+
+    A text that holds none stands for an item of its own, so that it takes a rank.
+
+    Args:
+        hits: the answer, best first.
+        passages: by the id that stands for each.
+    """
+    return [
+        Hit(
+            tuple(id for id, passage in passages.items() if _tells(hit, passage))
+            or (f"text {number}",),
+            hit.text,
+            hit.tokens,
+        )
+        for number, hit in enumerate(hits)
+    ]
+
+
+def _tells(hit: Hit, passage: Passage) -> bool:
+    return passage.item_id in hit.ids and passage.is_in(hit.text)
 
 
 def gold_ranks(

@@ -15,8 +15,10 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.evaluate.dataset import DataBank, DataQuestion, Dataset
 from hindsight_integrations.evaluate.formats import load_dataset
 from hindsight_integrations.evaluate.metrics import (
+    Hit,
     figures,
     gold_ranks,
+    hits_for_passages,
     session_figures,
     session_order,
 )
@@ -171,17 +173,23 @@ def _rows(
         if system.packs:
             smaller = {b: system.answer(bank, question, b) for b in budgets[:-1]}
             answers |= smaller
-        hits = {tokens: answer.hits for tokens, answer in answers.items()}
         gold_sessions = question.gold_sessions if several else ()
         order = session_order(largest.hits, gold_sessions, texts, sessions)
+        hits: dict[int, Sequence[Hit]] = {tokens: a.hits for tokens, a in answers.items()}
+        evidence = {id: texts[id] for id in question.gold}
+        if question.passages:
+            passages = {f"{each.item_id}: {each.text}": each for each in question.passages}
+            hits = {tokens: hits_for_passages(some, passages) for tokens, some in hits.items()}
+            evidence = {id: passage.text for id, passage in passages.items()}
+        gold = tuple(evidence)
         yield QuestionRow(
             bank=bank.id,
             id=question.id,
             question=question.question,
             category=question.category,
             scored=question.scored,
-            ranks=gold_ranks(largest.hits, question.gold, texts),
-            figures=figures(hits, question.gold, texts) | session_figures(order, gold_sessions),
+            ranks=gold_ranks(hits[budgets[-1]], gold, evidence),
+            figures=figures(hits, gold, evidence) | session_figures(order, gold_sessions),
             tokens=sum(hit.tokens for hit in largest.hits),
             seconds=seconds,
             failures=tuple(dict.fromkeys(f for a in answers.values() for f in a.failures)),
