@@ -76,9 +76,10 @@ class MemoryType(StrEnum):
 
 
 class TurnKind(StrEnum):
-    """Kind of a turn that states nothing: context for neighbouring turns, but not evidence.
+    """Kind of a turn that is no statement of its speaker's own, and so no evidence.
 
-    It is the `kind` of such a memory; None for a statement.
+    It is the `kind` of such a memory; None for a statement. All but `QUOTATION` and `SIGNATURE`
+    state nothing: they are context for neighbouring turns.
     """
 
     QUESTION = "question"
@@ -87,9 +88,14 @@ class TurnKind(StrEnum):
     """A greeting, thanks, an acknowledgement, an offer of help."""
     NON_ANSWER = "non-answer"
     """The speaker says that they do not know, or cannot help."""
+    QUOTATION = "quotation"
+    """Lines that a mail quotes ("> ..."): another's words."""
+    SIGNATURE = "signature"
+    """What follows the signature separator of a mail ("--"): the same in every mail."""
 
 
-_STATES_NOTHING = frozenset(kind.value for kind in TurnKind)
+_STATES_NOTHING = frozenset({TurnKind.QUESTION, TurnKind.COURTESY, TurnKind.NON_ANSWER})
+_NO_EVIDENCE = frozenset(TurnKind)
 
 
 def states_nothing(kind: str | None) -> bool:
@@ -100,10 +106,11 @@ def states_nothing(kind: str | None) -> bool:
 def proves(type: MemoryType, speaker: str | None, kind: str | None) -> bool:
     """Return True if such a memory is evidence: it supports conclusions, and repeating it counts.
 
-    A turn of the agent repeats what it was told, or is made up; neither is evidence.
+    A turn of the agent repeats what it was told, or is made up; neither is evidence. Nor is what a
+    mail quotes, or its signature.
     """
     own_words = type is MemoryType.EXPERIENCE and speaker is not None
-    return not own_words and not states_nothing(kind)
+    return not own_words and kind not in _NO_EVIDENCE
 
 
 TRUST = "trust"

@@ -9,7 +9,7 @@ from typing import Any
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.models import Memory, MemoryType, TimeSpan, as_datetime
+from hindsight_integrations.models import Memory, MemoryType, TimeSpan, TurnKind, as_datetime
 from hindsight_integrations.runtime import UNCHANGED
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.timespan import with_offset
@@ -98,6 +98,6 @@ class Correction:
                 "a pinned memory never expires; give either pinned or expires_at, or "
                 "pinned=False to unpin it"
             )
-        if "text" in self.fields and old.is_context:
+        if "text" in self.fields and old.kind in frozenset(TurnKind):
             new = replace(new, kind=None)
         return new

@@ -10,7 +10,7 @@ from itertools import chain, takewhile
 import numpy as np
 
 from hindsight_integrations.explain import deciding
-from hindsight_integrations.models import Entity, Memory
+from hindsight_integrations.models import Entity, Memory, TurnKind
 from hindsight_integrations.nlp.blas import one_core
 from hindsight_integrations.recall import packing
 from hindsight_integrations.recall.base import (
@@ -254,7 +254,9 @@ def _distinct_positions(pool: Pool, ranking: Ranking, least_relevance: float) ->
     relevant = takewhile(lambda position: relevance[position] >= least_relevance, positions)
     for position in chain(pinned, relevant):
         memory = pool.memories[position]
-        key = (memory.bank_id, memory.fingerprint)
+        # A fingerprint has the speaker in it, but what is below all mails is the same by whomever.
+        signs = memory.kind == TurnKind.SIGNATURE
+        key = (memory.bank_id, memory.text if signs else memory.fingerprint)
         if key not in seen:
             seen.add(key)
             order.append(position)

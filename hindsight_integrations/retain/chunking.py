@@ -1,8 +1,10 @@
 """Split a text into chunks with local boundaries: an edit changes only the chunks it touches.
 
-A paragraph is a chunk, together with the heading or the few words that lead into it. One that is
-too long is cut between sentences, else between words, else between characters; a hash of the
-text there decides where exactly, so that the text after an edit is cut as before.
+A paragraph is a chunk, together with the heading or the few words that lead into it. What a mail
+quotes of an earlier one, and what follows its signature separator, are chunks of their own: the
+first is another's words, the second is the same in every mail. A paragraph that is too long is cut
+between sentences, else between words, else between characters; a hash of the text there decides
+where exactly, so that the text after an edit is cut as before.
 """
 
 from __future__ import annotations
@@ -11,11 +13,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import chain
 from zlib import crc32
 
 import regex
 
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
+from hindsight_integrations.retain import mail
 
 Counter = Callable[[str], int]
 
@@ -62,6 +66,9 @@ def split(text: str, max_tokens: int, count: Counter) -> list[str]:
     chunks: list[str] = []
     block: list[Piece] = []
     for paragraph in _paragraphs(text, max_tokens, count):
+        if block and mail.begins_signature(paragraph[0].text):
+            chunks.extend(_cut(block, max_tokens))
+            block = []
         block.extend(paragraph)
         if len(paragraph) > 1 or not _leads_into_next(paragraph[0]):
             chunks.extend(_cut(block, max_tokens))
@@ -81,8 +88,8 @@ def pieces(text: str, max_tokens: int, count: Counter) -> list[Piece]:
 
 
 def _paragraphs(text: str, max_tokens: int, count: Counter) -> Iterator[list[Piece]]:
-    for match in _PARAGRAPH.finditer(text):
-        paragraph = match.group()
+    paragraphs = (match.group() for match in _PARAGRAPH.finditer(text))
+    for paragraph in chain.from_iterable(map(mail.parts, paragraphs)):
         if _fits(paragraph, max_tokens, count):
             yield [Piece(paragraph, count(paragraph), Break.PARAGRAPH)]
         else:

@@ -33,6 +33,7 @@ from hindsight_integrations.retain.chunking import pieces
 from hindsight_integrations.retain.enrichment import preceding_question
 from hindsight_integrations.retain.file_dates import is_dateline
 from hindsight_integrations.retain.identifiers import NameSpan
+from hindsight_integrations.retain.mail import kind_of_part
 from hindsight_integrations.retain.mentions import find_all_names, is_prose
 from hindsight_integrations.retain.namesakes import introduces_another
 from hindsight_integrations.retain.speakers import has_agent_role
@@ -214,7 +215,7 @@ class SentenceExtractor:
         texts = [passage.text[start:end] for start, end in spans]
         times = self._times(passage, annotation.tokens)
         led_to_by = causes([Utterance(text, passage.speaker) for text in texts])
-        kind = turn_kind(annotation, passage.preceding) if passage.type is None else None
+        kind = _kind(passage, annotation) if passage.type is None else None
         implied = [span for text in _texts(passage)[1:] for span in names[text]]
         return [
             Fact(
@@ -326,6 +327,12 @@ def _participants(passages: Sequence[Passage]) -> dict[str, Entity]:
         for name in sorted(names)
         if (norm := entity_norm(name))
     }
+
+
+def _kind(passage: Passage, annotation: Annotation) -> TurnKind | None:
+    """Return the kind of a turn that is no statement of its speaker's own."""
+    part = kind_of_part(passage.text) if passage.speaker else None
+    return part or turn_kind(annotation, passage.preceding)
 
 
 def _is_person(speaker: str) -> bool:
