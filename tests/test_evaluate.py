@@ -23,12 +23,14 @@ from hindsight_integrations.evaluate import (
     load_dataset,
     parse_dataset,
 )
+from hindsight_integrations.evaluate.dataset import Passage, by_paragraph
 from hindsight_integrations.evaluate.metrics import (
     Hit,
     columns,
     figures,
     gold_ranks,
     hit_columns,
+    hits_for_passages,
     session_figures,
     session_order,
     supports,
@@ -197,9 +199,70 @@ def test_gold_sessions_are_those_of_the_gold_items_unless_given() -> None:
     assert [each.id for each in found.scored()] == ["q1"]
 
 
+GUIDE = {
+    "id": "guide",
+    "text": "The hall opens at nine.\n\nKeys are with\nMara, in the kiosk.\n\n\nNo dogs.",
+}
+
+
+def asking(*passages: dict[str, str]) -> dict[str, object]:
+    return {"id": "q", "question": "Who has the keys?", "passages": list(passages)}
+
+
+def test_a_passage_makes_its_item_gold() -> None:
+    question = asking({"item": "guide", "text": "keys are with Mara"})
+    (found,) = parse_dataset({"banks": [bank(items=[GUIDE], questions=[question])]}).banks
+    assert found.questions[0].gold == ("guide",)
+    assert found.questions[0].passages == (Passage("guide", "keys are with Mara"),)
+
+
+def test_a_document_may_be_cut_at_its_blank_lines() -> None:
+    keys = asking({"item": "guide", "text": "keys are with Mara"})
+    plain = {"id": "q2", "question": "?", "gold": ["guide"]}
+    whole = parse_dataset({"banks": [bank(items=[GUIDE], questions=[keys, plain])]})
+    (cut,) = by_paragraph(whole).banks
+    assert [(each.id, each.text) for each in cut.items] == [
+        ("guide/1", "The hall opens at nine."),
+        ("guide/2", "Keys are with\nMara, in the kiosk."),
+        ("guide/3", "No dogs."),
+    ]
+    assert [(each.id, each.gold) for each in cut.questions] == [("q", ("guide/2",))]
+
+
+def test_a_text_counts_for_the_passages_it_holds_and_takes_a_rank_if_none() -> None:
+    passages = {"a": Passage("guide", "at nine"), "b": Passage("guide", "with Mara")}
+    answer = [
+        Hit(("guide",), "No dogs.", 4),
+        Hit(("other",), "Open at nine, keys with Mara.", 9),  # not the document that is meant
+        Hit(("guide",), "Keys are WITH\n  Mara.", 6),
+    ]
+    found = hits_for_passages(answer, passages)
+    assert gold_ranks(found, ["a", "b"], {"a": "at nine", "b": "with Mara"}) == {"a": None, "b": 3}
+
+
+@pytest.mark.slow
+def test_documents_are_measured_by_passage(folder: Path) -> None:
+    lines = [f"Room {n} is let to a choir of {n + 20} voices." for n in range(30)]
+    items = [{"id": "log", "text": "\n\n".join(lines)}, GUIDE]
+    question = asking({"item": "guide", "text": "keys are with Mara"})
+    dataset = parse_dataset({"banks": [bank(items=items, questions=[question])]})
+    (row,) = evaluate(dataset, path=folder).rows
+    assert row.ranks == {"guide: keys are with Mara": 1}
+    assert row.figures["All@1024t"] == 1.0
+
+
 @pytest.mark.parametrize(
     ("content", "named"),
     [
+        (
+            {"banks": [bank(items=[GUIDE], questions=[asking({"item": "x", "text": "nine"})])]},
+            ["passage number 0", "'item'", "no item of the bank"],
+        ),
+        (
+            {"banks": [bank(items=[GUIDE], questions=[asking({"item": "guide", "text": "ten"})])]},
+            ["passage number 0", "'text'", "does not say so"],
+        ),
+        ({"banks": [bank(items=[GUIDE], questions=[asking()])]}, ["'passages'", "at least one"]),
         ([], ["the dataset"]),
         ({}, ["the dataset", "'banks'", "missing"]),
         ({"banks": []}, ["the dataset", "'banks'", "at least one bank"]),
