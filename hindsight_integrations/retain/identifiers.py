@@ -30,7 +30,8 @@ class NameSpan:
     votes: Counter[str] = field(default_factory=Counter, compare=False)
 
 
-_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
+_ADDRESS = re.compile(r"([\w.+-]{1,64})@((?:[\w-]+\.)+[^\W\d_][\w-]+)(:?)")
+"""Matches an e-mail address, and "git@host.example:" of a command."""
 _HANDLE = re.compile(r"(?<![\w@./])@\w(?:[\w.-]*\w)?")
 _HASHTAG = re.compile(r"(?<![\w#/&])#\w+")
 _CODE = re.compile(r"(?<![\w.,:/@#-])(?=[\w./-]*\d)(?=[\w./-]*[^\W\d_])\w+(?:[-./]\w+)*")
@@ -66,8 +67,17 @@ def _sure(match: re.Match[str], kind: str, name: str = "") -> NameSpan:
 
 def identifiers(text: str) -> Iterator[NameSpan]:
     """Yield addresses, @handles, #hashtags, codes with digits in them, and numbered nouns."""
-    for pattern in (_ADDRESS, _HANDLE):
-        for match in pattern.finditer(text):
+    for match in _ADDRESS.finditer(text):
+        name, end = f"{match[1]}@{match[2]}", match.end(2)
+        if match[3] or match[1].casefold() in _WORDS["role_mailboxes"]:
+            no_person = Counter({name_kinds.NO_PERSON: name_kinds.STATED_WEIGHT})
+            yield NameSpan(match.start(), end, name, "concept", votes=no_person)
+        else:
+            yield _sure(match, "person")
+    for match in _HANDLE.finditer(text):
+        if "." in match.group():  # a person's, or a file given to a command
+            yield NameSpan(match.start(), match.end(), match.group(), "concept")
+        else:
             yield _sure(match, "person")
     for match in _HASHTAG.finditer(text):
         tag = match.group()

@@ -54,7 +54,7 @@ class Word:
         end: offset after it.
         tag: Penn tag; "" without a model.
         sentence: number of its sentence.
-        opens: True if it begins a sentence or a quotation, where a capital says nothing.
+        opens: True if it begins a sentence, an item or a quotation, where a capital says nothing.
         listed: False if the model's dictionary does not know it.
         inflected: True if it is an inflected form of a verb in that dictionary.
         verb: True if it is the base form of one.
@@ -99,6 +99,7 @@ def read_words(text: str, annotation: Annotation) -> list[Word]:
             not words
             or words[-1].sentence != sentence
             or _OPENING.search(text, words[-1].end, start) is not None
+            or (words[-1].opens and _ITEM.fullmatch(text, words[-1].start, start) is not None)
         )
         stem = _ENDING.sub("", match.group())
         tagged = annotation.tokens[token] if token >= 0 else None
@@ -118,6 +119,10 @@ def read_words(text: str, annotation: Annotation) -> list[Word]:
             )
         )
     return words
+
+
+_ITEM = re.compile(r"\W*(?:\d{1,3}[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z][.)])[ \t]+[\"'“‘*_]*")
+"""Matches the number of an item or a section, after which a capital says nothing: "3. Hens"."""
 
 
 def prose_sentences(text: str, words: Sequence[Word]) -> set[int]:
@@ -227,10 +232,21 @@ def _may_be_name(word: Word) -> bool:
     """Return False for words that are no names wherever they stand."""
     if not word.is_capital or word.lower in _WORDS["calendar"] or _STRETCHED.search(word.lower):
         return False
-    if _is_in_capitals(word.text) and word.inflected:
+    if _is_in_capitals(word.text) and _is_stressed(word):
         return False  # "liability DENIED"
     persons = word.text.istitle() and is_given_name(word.lower)  # "Dom", not "DOM"
     return persons or word.lower not in _WORDS["abbreviations"]
+
+
+def _is_stressed(word: Word) -> bool:
+    """Return True for an ordinary word in capitals, for stress or in a log: "COLD", "WARN"."""
+    is_verb = word.inflected or (word.verb and len(word.text) > _LONGEST_ACRONYM)
+    return not is_given_name(word.lower) and (is_verb or word.tag in _QUALIFIERS)
+
+
+_LONGEST_ACRONYM = 3
+_QUALIFIERS = frozenset({"JJ", "JJR", "JJS", "RB", "RBR", "RBS"})
+"""Penn tags of adjectives and adverbs."""
 
 
 def _has_inner_capital(text: str) -> bool:

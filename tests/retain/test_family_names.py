@@ -272,6 +272,42 @@ def test_names_and_kinds_of_everyday_notes(
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Agenda\n\n1. Money\nPledges stand at 66,000.\n\n2. Hens\nMs Selbert has a broody one.",
+            {"Ms Selbert": "person"},
+        ),
+        (
+            "1. Choose a bike in the app\n2) Enter the last figures\n3. Marek signs it.",
+            {"Marek": "person"},
+        ),
+        ("4.2 Descaling the boiler", {}),
+        ("1. Kestrel Yard will be closed in May.", {"Kestrel Yard": "concept"}),
+        ("3 Kestrels nest there.", {"Kestrels": "concept"}),
+        ("It is COLD, and the queue is WORSE.", {}),
+        ("The log says ERROR, the COPY command failed.", {}),
+        (
+            "Tested at NASA, by LINDA of SAP.",
+            {"NASA": "concept", "LINDA": "concept", "SAP": "concept"},
+        ),
+        ("Write to help@ferry.example.", {"help@ferry.example": "concept"}),
+        ("Write to ann.b@ferry.example.", {"ann.b@ferry.example": "person"}),
+        ("git clone git@forge.example:app", {"git@forge.example": "concept"}),
+        (
+            "curl -d @bulk.json works, @bexgrow says",
+            {"@bulk.json": "concept", "@bexgrow": "person"},
+        ),
+    ],
+)
+def test_names_in_lists_logs_and_commands(
+    memory: Hindsight, text: str, expected: dict[str, str]
+) -> None:
+    memory.retain("b", text)
+    assert {one.name: one.kind for one in memory.entities.list("b").items} == expected
+
+
+@pytest.mark.parametrize(
     "texts",
     [
         ("Mrs Dvorak lent us a ladder.", "Helena Dvorak rang about the key."),
