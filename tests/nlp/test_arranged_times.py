@@ -49,6 +49,9 @@ def read() -> Iterator[Read]:
         ("I told them in May that I was leaving.", FEBRUARY, "2025-05-01"),
         ("She left 12 October, now she is fine.", NOVEMBER, "2026-10-12"),
         ("picked up the keys 3 November", NOVEMBER, "2026-11-03"),
+        ("We shut at noon on Friday 20th.", FEBRUARY, "2026-02-20"),
+        ("We met on Friday 6th, it went well.", FEBRUARY, "2026-02-06"),
+        ("It was 1985, in May, and we stayed.", FEBRUARY, "1985-05-01"),
     ],
 )
 def test_what_is_arranged_is_to_come(read: Read, text: str, said: datetime, first: str) -> None:
@@ -192,3 +195,21 @@ def test_a_weekday_from_a_month_on_is_one_of_every_week(
     read: Read, text: str, days: list[str]
 ) -> None:
     assert read(text, NOVEMBER) == days
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Open Wed-Sun 10.30-4.30",
+        "Open Mon-Fri",
+        "Write to us Mon-Fri 9-5.",
+        "Volunteer Co-ordinator (Tues & Thurs)",
+        "We stayed a week, and on the Tuesday we all went home.",
+    ],
+)
+def test_a_timetable_and_a_day_of_a_told_week_are_no_time(read: Read, text: str) -> None:
+    assert read(text, NOVEMBER) == []
+
+
+def test_a_range_of_days_is_the_coming_one(read: Read) -> None:
+    assert read("I am away Mon-Wed", NOVEMBER) == ["2026-11-09"]

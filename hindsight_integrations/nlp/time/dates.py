@@ -232,11 +232,11 @@ def _named_day_of_month(match: Match) -> When | None:
 
     days = calendar.monthly_day(number).change(checked, Precision.DAY)
     past, coming = days.past(match.now), days.coming(match.now)
-    meant = {None: [past, coming], "past": [past]}.get(match.tense(), [coming])
+    meant = [coming] if (tense := match.tense()) == "future" else [past, coming]
     if match.context.statement is None:
         meant = [days.nearest(match.now)]
-    near = {day for day in meant if abs(day.start - match.now) < _NEAREST_MONTHS}
-    return near.pop() if len(near) == 1 else None
+    near = [day for day in meant if abs(day.start - match.now) < _NEAREST_MONTHS]
+    return near[0] if len(near) == 1 or (near and tense == "past") else None
 
 
 @DATES.rule(

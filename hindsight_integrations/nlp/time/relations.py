@@ -117,7 +117,32 @@ def _days_of_week(match: Match) -> When | None:
     )
     if match.context.statement is None or spaced or is_habit(text, match.start, match.end):
         return None
+    if _is_timetable(text, match.start, match.end):
+        return None
     return _between(match, match.context.when(first), match.context.when(last))
+
+
+def _is_timetable(text: str, start: int, end: int) -> bool:
+    """Return True for weekdays of every week: "Open Wed-Sun", "Mon-Fri 9-5", "(Tues & Thurs)"."""
+    hours = _HOURS_AFTER.match(text, end)
+    reach = text[max(0, start - _TIMETABLE_REACH) : start]
+    return bool(hours) or _HOURS_BEFORE.search(reach) is not None
+
+
+_TIMETABLE_REACH = 24
+_HOURS_AFTER = re.compile(r":?,? ?\d{1,2}(?:[.:]\d\d)?(?: ?[ap]m)? ?(?:[-–]|to) ?\d")
+_HOURS_BEFORE = re.compile(
+    r"(?:\b(?:open|closed|hours|clinic|surgery)\W{0,3}(?:\w{3,9}[-–])?"
+    r"|\(\w{3,9} ?(?:&|/|,|and) ?)\Z",
+    re.IGNORECASE,
+)
+
+
+@RELATIONS.rule("YEAR COMMA IN MONTH", only="en")
+def _month_behind_its_year(match: Match) -> When:
+    """Read a month after the year it is of: "It was 1985, in May"."""
+    year, month = match.value(TokenKind.YEAR), match.value(TokenKind.MONTH)
+    return calendar.months(year, month, 1, Precision.MONTH)
 
 
 @RELATIONS.rule("[FROM SINCE]? WHEN [TO UNTIL DASH] NOW", "SINCE ARTICLE WHEN")
@@ -265,14 +290,20 @@ def _due_month(match: Match) -> When | None:
 @RELATIONS.rule("[IN FOR] THE SEASON END", "[DURING OVER] THE SEASON")
 @RELATIONS.rule("IN SEASON", only="de es fr")
 @RELATIONS.rule("[IN AT ON TO OVER FOR DURING] THE? HOLIDAY")
-@RELATIONS.rule("[ON BY FOR] WEEKDAY", "[AT OVER ON FOR DURING] THE WEEKDAY")
+@RELATIONS.rule(
+    "[ON BY FOR] WEEKDAY (?!COMMA? THE? ORDINAL)", "[AT OVER ON FOR DURING] THE WEEKDAY (?!ORDINAL)"
+)
 def _in_context(match: Match) -> When | None:
     """Read a recurring time after a preposition: "during the summer", "at Christmas"."""
     beside_another = match.context.word_after(match.end) in ("before", "after")
     if match.has(TokenKind.THE) and match.has(TokenKind.HOLIDAY):
         return None  # "in the New Year", "at the Christmas party"
-    if match.has(TokenKind.THE) and match.has(TokenKind.WEEKDAY) and beside_another:
-        return None  # "on the Friday before"
+    if match.has(TokenKind.THE) and match.has(TokenKind.WEEKDAY):
+        told = match.has(TokenKind.ON) and match.value(TokenKind.WEEKDAY) != calendar.WEEKEND
+        if told or beside_another:
+            return (
+                None  # of a week that is told of: "on the Friday we left", "on the Friday before"
+            )
     return match.whens()[0]
 
 
@@ -312,7 +343,7 @@ def _bare_holiday(match: Match) -> When | None:
     return match.whens()[0]
 
 
-@RELATIONS.rule("(?<![NUMBER COUNT])WEEKDAY (?!THE ORDINAL)", only="en fr")
+@RELATIONS.rule("(?<![NUMBER COUNT])WEEKDAY (?!THE? ORDINAL)", only="en fr")
 def _bare_weekday(match: Match) -> When | None:
     """Read a weekday without preposition, "see you Monday"; no habit, no part of a name."""
     context = match.context
@@ -337,7 +368,8 @@ def _short_weekday(match: Match) -> When | None:
     spelled = match.context.text[match.start : match.end]
     if match.context.statement is None or spelled not in _SHORT_WEEKDAYS:
         return None
-    if _heads_the_note(match):
+    text = match.context.text
+    if _heads_the_note(match) or _is_timetable(text, match.start, match.end):
         return None
     return match.context.when(match.tokens[0])
 
