@@ -8,6 +8,7 @@ import heapq
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import chain, groupby, islice
 from typing import Any
 
@@ -101,14 +102,16 @@ class SqliteSearcher(SqliteReader):
                 for scan in _time_scans(tx, window, condition(tx, filter))
             ]
             hits: dict[str, TimeHit] = {}
-            by_distance = groupby(heapq.merge(*scans, key=_distance), key=_distance)
-            ranked = (row for _, equally_near in by_distance for row in sorted(equally_near))
-            while len(hits) < limit and (row := next(ranked, None)):
-                _, memory_id, ordinal, start, end, precision = row
-                if memory_id not in hits:
-                    span = TimeSpan(timestamp(start), timestamp(end), Precision(precision))
-                    kind = TimeKind.OCCURRED if ordinal else TimeKind.MENTIONED
-                    hits[memory_id] = TimeHit(memory_id, span, kind)
+            # Closed here: collected later, it would close a cursor of a database that is closed.
+            with closing(heapq.merge(*scans, key=_distance)) as merged:
+                by_distance = groupby(merged, key=_distance)
+                ranked = (row for _, equally_near in by_distance for row in sorted(equally_near))
+                while len(hits) < limit and (row := next(ranked, None)):
+                    _, memory_id, ordinal, start, end, precision = row
+                    if memory_id not in hits:
+                        span = TimeSpan(timestamp(start), timestamp(end), Precision(precision))
+                        kind = TimeKind.OCCURRED if ordinal else TimeKind.MENTIONED
+                        hits[memory_id] = TimeHit(memory_id, span, kind)
             for scan in scans:
                 scan.close()
             return list(hits.values())
