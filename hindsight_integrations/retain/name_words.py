@@ -121,7 +121,7 @@ def read_words(text: str, annotation: Annotation) -> list[Word]:
     return words
 
 
-_ITEM = re.compile(r"\W*(?:\d{1,3}[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z][.)])[ \t]+[\"'“‘*_]*")
+_ITEM = re.compile(r"\W*(?:\d{1,3}[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z]\))[ \t]+[\"'“‘*_]*")
 """Matches the number of an item or a section, after which a capital says nothing: "3. Hens"."""
 
 
