@@ -124,12 +124,13 @@ class TestAtServer(VectorIndexContract):
         other.close()
 
     def test_small_spaces_share_collections_and_are_gone_when_dropped(
-        self, index: ChromaVectors
+        self, index: ChromaVectors, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        vectors, keys = unit_vectors(20), [f"bank {n}" for n in range(2 * SHARED)]
+        monkeypatch.setattr(served_spaces, "SHARED", SHARED // 8)
+        vectors, keys = unit_vectors(20), [f"bank {n}" for n in range(SHARED // 4)]
         for key in keys:
             index.upsert(key, names(20), vectors)
-        assert len(index._client.collections()) <= SHARED
+        assert len(index._client.collections()) <= SHARED // 8
         assert index.keys() == set(keys)
         assert index.query(keys[7], vectors[3], 1)[0][0] == "m3"
         for key in keys:
@@ -377,18 +378,21 @@ def test_small_spaces_share_a_collection_and_move_out_as_they_grow(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_among_many_only_the_big_have_a_collection_of_their_own(tmp_path: Path) -> None:
+def test_among_many_only_the_big_have_a_collection_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded_spaces, "CROWDED", many := 8)
     vectors = unit_vectors(OWN_FROM_IN_CROWD, dimension=4)
     index = ChromaVectors.in_folder(tmp_path)
-    for bank in range(CROWDED + 3):
+    for bank in range(many + 3):
         index.upsert(f"b{bank}", names(OWN_FROM), vectors[:OWN_FROM])
-    last = f"b{CROWDED + 2}"
+    last = f"b{many + 2}"
     index.upsert(last, names(OWN_FROM_IN_CROWD), vectors)
     assert index.query(last, vectors[3], 1)[0][0] == "m3"
-    assert index.ids(f"b{CROWDED}") == set(names(OWN_FROM))
+    assert index.ids(f"b{many}") == set(names(OWN_FROM))
     index.close()
     sizes = sorted(collections(tmp_path).values())
-    assert sizes == [OWN_FROM] * CROWDED + [2 * OWN_FROM, OWN_FROM_IN_CROWD]
+    assert sizes == [OWN_FROM] * many + [2 * OWN_FROM, OWN_FROM_IN_CROWD]
 
 
 @pytest.mark.slow
@@ -410,17 +414,18 @@ def test_no_shared_collection_grows_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedded_spaces, "CROWDED", 0)
-    vectors = unit_vectors(900, dimension=4)
+    monkeypatch.setattr(embedded_spaces, "SHARED_UP_TO", most := 1000)
+    vectors = unit_vectors(180, dimension=4)
     index = ChromaVectors.in_folder(tmp_path)
-    for start in range(0, 900, 300):
+    for start in range(0, 180, 60):
         for bank in range(7):
-            index.upsert(f"b{bank}", names(300, start=start), vectors[start : start + 300])
-    assert all(index.ids(f"b{bank}") == set(names(900)) for bank in range(7))
+            index.upsert(f"b{bank}", names(60, start=start), vectors[start : start + 60])
+    assert all(index.ids(f"b{bank}") == set(names(180)) for bank in range(7))
     index.close()
     sizes = collections(tmp_path)
     assert len(sizes) < 7
-    assert max(sizes.values()) <= SHARED_UP_TO
-    assert sum(sizes.values()) == 7 * 900
+    assert max(sizes.values()) <= most
+    assert sum(sizes.values()) == 7 * 180
 
 
 @pytest.mark.slow
@@ -428,9 +433,12 @@ def test_what_is_taken_out_of_a_shared_collection_does_not_gather(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else each vector added later walks over all of it."""
+    half, most = 100, 1000
     monkeypatch.setattr(embedded_spaces, "CROWDED", 0)
-    vectors = unit_vectors(OWN_FROM_IN_CROWD, dimension=4)
-    half = OWN_FROM_IN_CROWD // 2
+    monkeypatch.setattr(embedded_spaces, "OWN_FROM_IN_CROWD", 2 * half)
+    monkeypatch.setattr(embedded_spaces, "SHARED_UP_TO", most)
+    monkeypatch.setattr(embedded_spaces, "RENEWED_FROM", most * RENEWED_FROM // SHARED_UP_TO)
+    vectors = unit_vectors(2 * half, dimension=4)
     index = ChromaVectors.in_folder(tmp_path)
     index.upsert("small", names(3), vectors[:3])
     for bank in range(9):
@@ -438,7 +446,7 @@ def test_what_is_taken_out_of_a_shared_collection_does_not_gather(
             index.upsert(f"b{bank}", names(half, start), vectors[start : start + half])
     index.upsert("small", names(1, start=3), vectors[3:4])
     shared = [each for each in index._client.collections() if is_shared(each)]
-    assert sum(map(deleted_count, shared)) < SHARED_UP_TO
+    assert sum(map(deleted_count, shared)) < most
     assert [key for each in shared for key in keys_of(each)] == ["small"]
     assert index.ids("small") == set(names(4))
     index.close()
