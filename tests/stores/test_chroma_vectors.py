@@ -632,21 +632,21 @@ def test_no_vector_is_lost_where_there_are_many_spaces_and_few_open_files() -> N
     """Chroma unloads indexes beyond a fifth of the limit, with what is not on the disk yet."""
     code = """
 import resource, sys, tempfile
-resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+resource.setrlimit(resource.RLIMIT_NOFILE, (128, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.testing.vector_index import names, unit_vectors
 vectors = unit_vectors(1200, dimension=4)
 with tempfile.TemporaryDirectory() as folder:
     index = ChromaVectors.in_folder(folder)
-    for bank in range(60):
+    for bank in range(30):
         index.upsert(f"big{bank}", names(1000), vectors[:1000])
         index.upsert(f"big{bank}", names(200, start=1000), vectors[1000:])
-    for bank in range(40):
+    for bank in range(20):
         index.upsert(f"small{bank}", names(3), vectors[:3])
     for _ in range(2):
-        for bank in range(60):
+        for bank in range(30):
             assert len(index.query(f"big{bank}", vectors[1150], 1200)) == 1200, bank
-        for bank in range(40):
+        for bank in range(20):
             assert len(index.query(f"small{bank}", vectors[0], 9)) == 3, bank
     index.close()
 """
@@ -733,15 +733,15 @@ def test_only_what_changes_is_written_again() -> None:
 def test_vectors_that_are_changed_hide_no_others() -> None:
     """hnswlib, when it changes a point in place, may cut the way to others."""
     random = np.random.default_rng(1)
-    alike = random.normal(size=384) + 0.1 * random.normal(size=(1_000, 384))
+    alike = random.normal(size=384) + 0.1 * random.normal(size=(500, 384))
     vectors = alike.astype(np.float32)
     index = ChromaVectors.in_memory()
-    index.upsert("a", names(1_000), vectors)
+    index.upsert("a", names(500), vectors)
     for _ in range(120):
-        some = random.choice(1_000, 50, replace=False)
-        vectors[some] *= 1 + 0.004 * random.normal(size=(50, 384)).astype(np.float32)
+        some = random.choice(500, 25, replace=False)
+        vectors[some] *= 1 + 0.004 * random.normal(size=(25, 384)).astype(np.float32)
         index.upsert("a", [f"m{n}" for n in some], vectors[some])
-    found = index.query_many("a", vectors, 1_000)
+    found = index.query_many("a", vectors, 500)
     assert sum(f"m{n}" not in dict(hits) for n, hits in enumerate(found)) <= 1
     index.close()
 
