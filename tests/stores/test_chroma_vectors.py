@@ -36,7 +36,6 @@ from hindsight_integrations.stores.chroma import embedded_spaces, served_spaces
 from hindsight_integrations.stores.chroma.bank_collection import deleted_count, is_shared, keys_of
 from hindsight_integrations.stores.chroma.client import CHROMA_ERRORS, store_error
 from hindsight_integrations.stores.chroma.embedded_spaces import (
-    CROWDED,
     OWN_FROM_IN_CROWD,
     RENEWED_FROM,
     SHARED_UP_TO,
