@@ -11,7 +11,7 @@ NICENESS = 5
 def yield_to_other_tests() -> None:
     """Lower the priority of this thread until it ends.
 
-    A test that works as much as it can in a minute would take the processor from its neighbours,
+    A test that works as much as it can in a set time would take the processor from its neighbours,
     which have a set amount of work. Linux has a priority for each thread; elsewhere it stays.
     """
     if hasattr(os, "sched_getaffinity"):

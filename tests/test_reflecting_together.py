@@ -22,7 +22,7 @@ from hindsight_integrations.stores.sync import DivergenceKind
 
 from .priority import yield_to_other_tests
 
-SECONDS = 60
+SECONDS = 20
 """Duration of the threads' work; a longer run tests more."""
 
 THREADS = 8

@@ -33,7 +33,7 @@ from .waiting import until
 __all__ = ["empty_neo4j", "neo4j_address"]
 
 PASSWORD = "correct-horse-7"
-RETAINS = 500
+RETAINS = 200
 PAGE = 200
 """Vectors queued in one transaction, where a test says so."""
 
@@ -143,9 +143,9 @@ def test_kills_of_both_servers_in_a_stream_of_retains_lose_nothing_and_double_no
     with DurableRetain(opening, tmp_path / "q", backoff=SOON) as durable:
         assert durable.memory.health()  # open before the first kill, however slow the machine
         stream = Stream(durable)
-        stream.go_on(by=80, until=60)
+        stream.go_on(by=50, until=30)
         neo4j.kill()  # while 20 more are let
-        stream.go_on(by=220, until=300)
+        stream.go_on(by=80, until=130)
         assert not all(stream.acknowledged)
         assert not durable.health()
         with pytest.raises(StoreUnavailableError, match="check that the server runs") as down:
@@ -153,11 +153,11 @@ def test_kills_of_both_servers_in_a_stream_of_retains_lose_nothing_and_double_no
         assert neo4j.address.uri in str(down.value)
 
         neo4j.start()
-        stream.go_on(by=120, until=400)  # behind those that wait
+        stream.go_on(by=30, until=160)  # behind those that wait
         assert durable.drain(300)
-        stream.go_on(by=40, until=420)
+        stream.go_on(by=15, until=165)
         chroma.kill()
-        stream.go_on(by=30, until=470)
+        stream.go_on(by=15, until=190)
         assert "Kestrel7 met Osprey7" in durable.memory.recall("b", asked).text
         found = durable.memory.recall("b", asked, arms=[Arm.SEMANTIC, Arm.KEYWORD])
         assert [failure.part for failure in found.failures] == [f"arm {Arm.SEMANTIC}"]
@@ -166,7 +166,7 @@ def test_kills_of_both_servers_in_a_stream_of_retains_lose_nothing_and_double_no
         assert not durable.health()
 
         chroma.start()
-        stream.go_on(by=30, until=RETAINS)
+        stream.go_on(by=10, until=RETAINS)
         stream.ended()
         assert durable.drain(300)
         assert durable.set_aside() == []

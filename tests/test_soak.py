@@ -1,6 +1,6 @@
 """Six processes that do everything to one memory on servers at once; what has to hold after it.
 
-A minute by default, and longer as the environment says: `SOAK_SECONDS=600`.
+Twenty seconds by default, and longer as the environment says: `SOAK_SECONDS=600`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
 __all__ = ["empty_neo4j", "neo4j_address"]
 
 PROCESSES = 6
-SECONDS = float(os.environ.get("SOAK_SECONDS", "60"))
+SECONDS = float(os.environ.get("SOAK_SECONDS", "20"))
 SHARED, PASSING = "shared", "passing"
 """A bank that stays, and one that is deleted again and again."""
 

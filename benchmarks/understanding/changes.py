@@ -6,13 +6,15 @@ wrong if an observation tells any other change, or rests on a statement that tak
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Any
 
 from benchmarks.understanding import Score, load
-from hindsight_integrations import Hindsight, Message
+from hindsight_integrations import Hindsight, Item, Message
 from hindsight_integrations.conclusions import Observation
+from hindsight_integrations.reflect.topics import read_ahead
 from hindsight_integrations.settings import Settings
 
 _START = datetime(2025, 1, 6, 9, tzinfo=UTC)
@@ -27,16 +29,18 @@ def measure(half: str) -> list[Score]:
     cases = load("changes", half)
     for start in range(0, len(cases), _BANKS):
         with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
-            for number, case in enumerate(cases[start : start + _BANKS]):
-                _judge(memory, f"case-{number}", case, score)
+            banks = {f"case-{n}": case for n, case in enumerate(cases[start : start + _BANKS])}
+            ids = {bank: _say_all(memory, bank, case["said"]) for bank, case in banks.items()}
+            said = (memory.memories.list(bank, limit=100).items for bank in banks)
+            read_ahead(chain.from_iterable(said))  # parsed together, in a third of the time
+            for bank, case in banks.items():
+                _judge(memory, bank, case, ids[bank], score)
     return [score]
 
 
-def _judge(memory: Hindsight, bank: str, case: Mapping[str, Any], score: Score) -> None:
-    ids = [
-        say(memory, bank, speaker, text, _DAYS_BETWEEN * index)
-        for index, (speaker, text) in enumerate(case["said"])
-    ]
+def _judge(
+    memory: Hindsight, bank: str, case: Mapping[str, Any], ids: Sequence[str | None], score: Score
+) -> None:
     memory.consolidate(bank)
     texts = " / ".join(text for _, text in case["said"])
     told = False
@@ -53,6 +57,19 @@ def _judge(memory: Hindsight, bank: str, case: Mapping[str, Any], score: Score) 
         score.right += 1
     elif case["told"] is not None:
         score.missed.append(texts)
+
+
+def _say_all(
+    memory: Hindsight, bank: str, said: Sequence[tuple[str | None, str]]
+) -> list[str | None]:
+    """Retain the statements of a case; return the id of each one's first memory, as `say` does."""
+    if any(speaker for speaker, _ in said):
+        return [say(memory, bank, *each, _DAYS_BETWEEN * n) for n, each in enumerate(said)]
+    days = [_START + timedelta(days=_DAYS_BETWEEN * n) for n in range(len(said))]
+    items = [Item(text, day) for (_, text), day in zip(said, days, strict=True)]
+    stored = reversed(memory.retain_many(bank, items).stored)
+    first = {each.mentioned_at: each.id for each in stored}
+    return [first.get(day) for day in days]
 
 
 def say(memory: Hindsight, bank: str, speaker: str | None, text: str, day: int) -> str | None:

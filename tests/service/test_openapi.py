@@ -30,8 +30,12 @@ def client(memory: Hindsight) -> TestClient:
     return TestClient(create_app(memory, settings), **TOLD)
 
 
-def document(client: TestClient) -> dict[str, Any]:
-    return client.get("/openapi.json").json()
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    """The document of a service with a token; each app makes its own, which takes a second."""
+    with Hindsight.in_memory() as memory:
+        app = create_app(memory, ServiceSettings(token=TOKEN, max_body_bytes=1000))
+        return dict(TestClient(app, **TOLD).get("/openapi.json").json())
 
 
 def fitting(content: dict[str, Any], operation: Operation, answer: Any) -> str:
@@ -72,20 +76,25 @@ REFUSED: list[tuple[int, Operation, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("status", "operation", "given"), REFUSED)
 def test_each_error_is_declared_with_the_schema_of_its_body(
-    client: TestClient, status: int, operation: Operation, given: dict[str, Any]
+    client: TestClient,
+    document: dict[str, Any],
+    status: int,
+    operation: Operation,
+    given: dict[str, Any],
 ) -> None:
     method, path = operation
     address = re.sub(r"{\w+}", "x", path.replace("{bank_id}", "b"))
     answer = client.request(method, address, **given)
     assert answer.status_code == status, answer.text
-    assert fitting(document(client), operation, answer) == ""
+    assert fitting(document, operation, answer) == ""
 
 
 def test_a_store_that_does_not_answer_and_the_state_of_the_parts_are_declared(
-    client: TestClient, memory: Hindsight, monkeypatch: pytest.MonkeyPatch
+    client: TestClient,
+    document: dict[str, Any],
+    memory: Hindsight,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    content = document(client)
-
     def fail(*_: object, **__: object) -> None:
         raise StoreUnavailableError("the graph does not answer")
 
@@ -96,16 +105,16 @@ def test_a_store_that_does_not_answer_and_the_state_of_the_parts_are_declared(
     ):
         answer = client.post(operation[1].replace("{bank_id}", "b"), json=body)
         assert answer.status_code == 503
-        assert fitting(content, operation, answer) == ""
-    assert fitting(content, ("GET", "/health"), client.get("/health")) == ""
+        assert fitting(document, operation, answer) == ""
+    assert fitting(document, ("GET", "/health"), client.get("/health")) == ""
     memory.close()
     unwell = client.get("/health")
     assert unwell.status_code == 503
-    assert fitting(content, ("GET", "/health"), unwell) == ""
+    assert fitting(document, ("GET", "/health"), unwell) == ""
 
 
 def test_a_full_queue_and_a_late_answer_are_declared(
-    memory: Hindsight, monkeypatch: pytest.MonkeyPatch
+    document: dict[str, Any], memory: Hindsight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(memory.banks), "list", lambda _: time.sleep(0.3) or [])
     late = TestClient(
@@ -114,14 +123,13 @@ def test_a_full_queue_and_a_late_answer_are_declared(
     operation = ("GET", "/v1/default/banks")
     answer = late.get(operation[1])
     assert answer.status_code == 504
-    content = create_app(memory).openapi()
-    assert fitting(content, operation, answer) == ""
-    busy = content["paths"][operation[1]]["get"]["responses"]["503"]
+    assert fitting(document, operation, answer) == ""
+    busy = document["paths"][operation[1]]["get"]["responses"]["503"]
     assert busy["headers"]["Retry-After"]["schema"] == {"type": "integer"}
 
 
 def test_an_operation_that_declares_no_404_answers_of_a_bank_that_does_not_exist(
-    client: TestClient,
+    client: TestClient, document: dict[str, Any]
 ) -> None:
     bodies: dict[str, dict[str, Any]] = {
         "recall_memories": {"query": "Who?"},
@@ -132,7 +140,7 @@ def test_an_operation_that_declares_no_404_answers_of_a_bank_that_does_not_exist
         "update_bank_config": {"updates": {}},
     }
     left = set(NEVER_404)
-    for path, methods in document(client)["paths"].items():
+    for path, methods in document["paths"].items():
         for method, operation in methods.items():
             name = operation["operationId"]
             if name not in NEVER_404:
@@ -149,10 +157,9 @@ def test_an_operation_that_declares_no_404_answers_of_a_bank_that_does_not_exist
     assert not left
 
 
-def test_every_declared_error_has_a_description_and_a_schema(client: TestClient) -> None:
-    content = document(client)
+def test_every_declared_error_has_a_description_and_a_schema(document: dict[str, Any]) -> None:
     statuses: set[int] = set()
-    for path, methods in content["paths"].items():
+    for path, methods in document["paths"].items():
         for method, operation in methods.items():
             for status, answer in operation["responses"].items():
                 if int(status) >= 400:
@@ -165,7 +172,7 @@ def test_every_declared_error_has_a_description_and_a_schema(client: TestClient)
 
 
 def test_the_page_of_the_interface_loads_nothing_and_names_every_operation(
-    client: TestClient,
+    client: TestClient, document: dict[str, Any]
 ) -> None:
     answer = client.get("/docs")
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -173,7 +180,7 @@ def test_the_page_of_the_interface_loads_nothing_and_names_every_operation(
     page = answer.text
     assert re.findall(r"(?:src|href|action)=[\"']([^\"']*)", page) == ["openapi.json"]
     assert not re.search(r"https?://|<script|@import|url\(", page)
-    for path, methods in document(client)["paths"].items():
+    for path, methods in document["paths"].items():
         for method in methods:
             assert f"<code>{method.upper()} {path}</code>" in page
     assert client.get("/redoc").status_code == 404

@@ -36,7 +36,6 @@ from hindsight_integrations.stores.chroma import embedded_spaces, served_spaces
 from hindsight_integrations.stores.chroma.bank_collection import deleted_count, is_shared, keys_of
 from hindsight_integrations.stores.chroma.client import CHROMA_ERRORS, store_error
 from hindsight_integrations.stores.chroma.embedded_spaces import (
-    CROWDED,
     OWN_FROM_IN_CROWD,
     RENEWED_FROM,
     SHARED_UP_TO,
@@ -124,12 +123,13 @@ class TestAtServer(VectorIndexContract):
         other.close()
 
     def test_small_spaces_share_collections_and_are_gone_when_dropped(
-        self, index: ChromaVectors
+        self, index: ChromaVectors, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        vectors, keys = unit_vectors(20), [f"bank {n}" for n in range(2 * SHARED)]
+        monkeypatch.setattr(served_spaces, "SHARED", SHARED // 8)
+        vectors, keys = unit_vectors(20), [f"bank {n}" for n in range(SHARED // 4)]
         for key in keys:
             index.upsert(key, names(20), vectors)
-        assert len(index._client.collections()) <= SHARED
+        assert len(index._client.collections()) <= SHARED // 8
         assert index.keys() == set(keys)
         assert index.query(keys[7], vectors[3], 1)[0][0] == "m3"
         for key in keys:
@@ -377,18 +377,21 @@ def test_small_spaces_share_a_collection_and_move_out_as_they_grow(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_among_many_only_the_big_have_a_collection_of_their_own(tmp_path: Path) -> None:
+def test_among_many_only_the_big_have_a_collection_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded_spaces, "CROWDED", many := 8)
     vectors = unit_vectors(OWN_FROM_IN_CROWD, dimension=4)
     index = ChromaVectors.in_folder(tmp_path)
-    for bank in range(CROWDED + 3):
+    for bank in range(many + 3):
         index.upsert(f"b{bank}", names(OWN_FROM), vectors[:OWN_FROM])
-    last = f"b{CROWDED + 2}"
+    last = f"b{many + 2}"
     index.upsert(last, names(OWN_FROM_IN_CROWD), vectors)
     assert index.query(last, vectors[3], 1)[0][0] == "m3"
-    assert index.ids(f"b{CROWDED}") == set(names(OWN_FROM))
+    assert index.ids(f"b{many}") == set(names(OWN_FROM))
     index.close()
     sizes = sorted(collections(tmp_path).values())
-    assert sizes == [OWN_FROM] * CROWDED + [2 * OWN_FROM, OWN_FROM_IN_CROWD]
+    assert sizes == [OWN_FROM] * many + [2 * OWN_FROM, OWN_FROM_IN_CROWD]
 
 
 @pytest.mark.slow
@@ -410,17 +413,18 @@ def test_no_shared_collection_grows_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedded_spaces, "CROWDED", 0)
-    vectors = unit_vectors(900, dimension=4)
+    monkeypatch.setattr(embedded_spaces, "SHARED_UP_TO", most := 1000)
+    vectors = unit_vectors(180, dimension=4)
     index = ChromaVectors.in_folder(tmp_path)
-    for start in range(0, 900, 300):
+    for start in range(0, 180, 60):
         for bank in range(7):
-            index.upsert(f"b{bank}", names(300, start=start), vectors[start : start + 300])
-    assert all(index.ids(f"b{bank}") == set(names(900)) for bank in range(7))
+            index.upsert(f"b{bank}", names(60, start=start), vectors[start : start + 60])
+    assert all(index.ids(f"b{bank}") == set(names(180)) for bank in range(7))
     index.close()
     sizes = collections(tmp_path)
     assert len(sizes) < 7
-    assert max(sizes.values()) <= SHARED_UP_TO
-    assert sum(sizes.values()) == 7 * 900
+    assert max(sizes.values()) <= most
+    assert sum(sizes.values()) == 7 * 180
 
 
 @pytest.mark.slow
@@ -428,9 +432,12 @@ def test_what_is_taken_out_of_a_shared_collection_does_not_gather(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else each vector added later walks over all of it."""
+    half, most = 100, 1000
     monkeypatch.setattr(embedded_spaces, "CROWDED", 0)
-    vectors = unit_vectors(OWN_FROM_IN_CROWD, dimension=4)
-    half = OWN_FROM_IN_CROWD // 2
+    monkeypatch.setattr(embedded_spaces, "OWN_FROM_IN_CROWD", 2 * half)
+    monkeypatch.setattr(embedded_spaces, "SHARED_UP_TO", most)
+    monkeypatch.setattr(embedded_spaces, "RENEWED_FROM", most * RENEWED_FROM // SHARED_UP_TO)
+    vectors = unit_vectors(2 * half, dimension=4)
     index = ChromaVectors.in_folder(tmp_path)
     index.upsert("small", names(3), vectors[:3])
     for bank in range(9):
@@ -438,7 +445,7 @@ def test_what_is_taken_out_of_a_shared_collection_does_not_gather(
             index.upsert(f"b{bank}", names(half, start), vectors[start : start + half])
     index.upsert("small", names(1, start=3), vectors[3:4])
     shared = [each for each in index._client.collections() if is_shared(each)]
-    assert sum(map(deleted_count, shared)) < SHARED_UP_TO
+    assert sum(map(deleted_count, shared)) < most
     assert [key for each in shared for key in keys_of(each)] == ["small"]
     assert index.ids("small") == set(names(4))
     index.close()
@@ -624,21 +631,21 @@ def test_no_vector_is_lost_where_there_are_many_spaces_and_few_open_files() -> N
     """Chroma unloads indexes beyond a fifth of the limit, with what is not on the disk yet."""
     code = """
 import resource, sys, tempfile
-resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+resource.setrlimit(resource.RLIMIT_NOFILE, (128, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.testing.vector_index import names, unit_vectors
 vectors = unit_vectors(1200, dimension=4)
 with tempfile.TemporaryDirectory() as folder:
     index = ChromaVectors.in_folder(folder)
-    for bank in range(60):
+    for bank in range(30):
         index.upsert(f"big{bank}", names(1000), vectors[:1000])
         index.upsert(f"big{bank}", names(200, start=1000), vectors[1000:])
-    for bank in range(40):
+    for bank in range(20):
         index.upsert(f"small{bank}", names(3), vectors[:3])
     for _ in range(2):
-        for bank in range(60):
+        for bank in range(30):
             assert len(index.query(f"big{bank}", vectors[1150], 1200)) == 1200, bank
-        for bank in range(40):
+        for bank in range(20):
             assert len(index.query(f"small{bank}", vectors[0], 9)) == 3, bank
     index.close()
 """
@@ -725,15 +732,15 @@ def test_only_what_changes_is_written_again() -> None:
 def test_vectors_that_are_changed_hide_no_others() -> None:
     """hnswlib, when it changes a point in place, may cut the way to others."""
     random = np.random.default_rng(1)
-    alike = random.normal(size=384) + 0.1 * random.normal(size=(1_000, 384))
+    alike = random.normal(size=384) + 0.1 * random.normal(size=(500, 384))
     vectors = alike.astype(np.float32)
     index = ChromaVectors.in_memory()
-    index.upsert("a", names(1_000), vectors)
+    index.upsert("a", names(500), vectors)
     for _ in range(120):
-        some = random.choice(1_000, 50, replace=False)
-        vectors[some] *= 1 + 0.004 * random.normal(size=(50, 384)).astype(np.float32)
+        some = random.choice(500, 25, replace=False)
+        vectors[some] *= 1 + 0.004 * random.normal(size=(25, 384)).astype(np.float32)
         index.upsert("a", [f"m{n}" for n in some], vectors[some])
-    found = index.query_many("a", vectors, 1_000)
+    found = index.query_many("a", vectors, 500)
     assert sum(f"m{n}" not in dict(hits) for n, hits in enumerate(found)) <= 1
     index.close()
 

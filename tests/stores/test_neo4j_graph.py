@@ -98,6 +98,8 @@ def bank(graph: Neo4jGraph) -> str:
 
 @pytest.mark.slow
 class TestContract(GraphStoreContract):
+    FILTERS = 20
+
     @pytest.mark.parametrize("far", [False, True])
     def test_what_is_read_ahead_is_what_would_be_read_next(
         self, graph: Neo4jGraph, monkeypatch: pytest.MonkeyPatch, far: bool

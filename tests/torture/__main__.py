@@ -1,6 +1,6 @@
 """`make torture`: put every promise of docs/reliability.md to the test, and print one table.
 
-python -m tests.torture                       as in continuous integration
+python -m tests.torture                       20 kills; in continuous integration 8
 python -m tests.torture --kills 1000          over night
 python -m tests.torture --page docs/reliability.md      write the table into the page
 """

@@ -161,7 +161,7 @@ class VectorIndexContract:
         index.upsert("a", names(300), vectors)
 
         def exchange(first: int) -> None:
-            for at in range(first, first + 100):
+            for at in range(first, first + 40):
                 index.delete("a", [f"m{at}"])
                 index.upsert("a", [f"m{at}"], vectors[at : at + 1])
 
