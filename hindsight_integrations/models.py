@@ -76,11 +76,7 @@ class MemoryType(StrEnum):
 
 
 class TurnKind(StrEnum):
-    """Kind of a turn that is no statement of its speaker's own, and so no evidence.
-
-    It is the `kind` of such a memory; None for a statement. All but `QUOTATION` and `SIGNATURE`
-    state nothing: they are context for neighbouring turns.
-    """
+    """Kind of a turn that is no evidence; of one that is, None. All but the last two state nothing."""
 
     QUESTION = "question"
     """A question that states nothing itself."""
@@ -94,8 +90,8 @@ class TurnKind(StrEnum):
     """What follows the signature separator of a mail ("--"): the same in every mail."""
 
 
-_STATES_NOTHING = frozenset({TurnKind.QUESTION, TurnKind.COURTESY, TurnKind.NON_ANSWER})
 _NO_EVIDENCE = frozenset(TurnKind)
+_STATES_NOTHING = _NO_EVIDENCE - {TurnKind.QUOTATION, TurnKind.SIGNATURE}
 
 
 def states_nothing(kind: str | None) -> bool:
@@ -106,8 +102,8 @@ def states_nothing(kind: str | None) -> bool:
 def proves(type: MemoryType, speaker: str | None, kind: str | None) -> bool:
     """Return True if such a memory is evidence: it supports conclusions, and repeating it counts.
 
-    A turn of the agent repeats what it was told, or is made up; neither is evidence. Nor is what a
-    mail quotes, or its signature.
+    A turn of the agent repeats what it was told, or is made up; neither is evidence, nor is what a
+    mail quotes.
     """
     own_words = type is MemoryType.EXPERIENCE and speaker is not None
     return not own_words and kind not in _NO_EVIDENCE
