@@ -76,7 +76,10 @@ class MemoryType(StrEnum):
 
 
 class TurnKind(StrEnum):
-    """Kind of a turn that is no evidence; of one that is, None. All but the last two state nothing."""
+    """Kind of a turn that is no evidence; None for a statement.
+
+    All but the last two state nothing.
+    """
 
     QUESTION = "question"
     """A question that states nothing itself."""
