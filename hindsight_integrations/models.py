@@ -76,10 +76,7 @@ class MemoryType(StrEnum):
 
 
 class TurnKind(StrEnum):
-    """Kind of a turn that is no evidence; None for a statement.
-
-    All but the last two state nothing.
-    """
+    """Kind of a turn that is no evidence. All but quotations and signatures state nothing."""
 
     QUESTION = "question"
     """A question that states nothing itself."""
