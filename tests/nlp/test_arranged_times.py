@@ -213,3 +213,74 @@ def test_a_timetable_and_a_day_of_a_told_week_are_no_time(read: Read, text: str)
 
 def test_a_range_of_days_is_the_coming_one(read: Read) -> None:
     assert read("I am away Mon-Wed", NOVEMBER) == ["2026-11-09"]
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("Bruno wouldn't get up on Tuesday and he hadn't touched his food.", ["2026-11-03"]),
+        ("Tove said that she wouldn't come on Tuesday.", ["2026-11-10"]),
+        ("I wouldn't go on Tuesday.", ["2026-11-10"]),
+        ("Gwen pleads: till Christmas they'd been writing that she eats.", []),
+        ("It was to come with 1 December.", ["2026-12-01"]),
+        ("From December, guests lodged at the inn swim free.", []),
+        ("The rowers have agreed to start after it, at 21.00 on Friday.", []),
+        ("can you have noodle 3-4 december", ["2026-12-03"]),
+    ],
+)
+def test_auxiliary_verbs_tell_the_past_only_where_they_must(
+    read: Read, text: str, days: list[str]
+) -> None:
+    assert read(text, NOVEMBER) == days
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("two hundred paid balance due twelfth of february", ["2027-02-12"]),
+        ("The balance was due on 12 February.", ["2026-02-12"]),
+        ("the roads are closed so its now the twelfth of february", ["2027-02-12"]),
+        ("- book the hotel by March: this time it was far off", ["2027-03-01"]),
+    ],
+)
+def test_what_is_due_or_set_anew_is_to_come(read: Read, text: str, days: list[str]) -> None:
+    assert read(text, NOVEMBER)[:1] == days
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("No drilling before 10 and between 12 and 16, never on Sunday.", []),
+        ("ring him on friday no wait thursday morning", ["2026-11-12"]),
+        ("I told him that it lasts until summer after next.", []),
+        ("Say so by the 25th of the month before.", []),
+        ("notAfter=Mar 16 12:00:00 2024 GMT", []),
+        ("Ring 0800 555 0142, Monday to Saturday, 8 to 18.", []),
+        ("Read at the Thursday round on 5 November.", ["2026-11-05"]),
+        ("the hall at one on monday the thirtieth upstairs", ["2026-11-30"]),
+        ("lunch on friday the thirty first told mum", []),
+    ],
+)
+def test_days_that_are_excluded_or_of_another_reckoning_are_not_told(
+    read: Read, text: str, days: list[str]
+) -> None:
+    assert read(text, NOVEMBER) == days
+
+
+def test_a_past_verb_of_another_clause_does_not_put_a_day_of_the_month_into_the_past(
+    read: Read,
+) -> None:
+    said = datetime(2026, 5, 20, 10, tzinfo=UTC)
+    assert "2026-04-23" in read("We rang on the 23rd.", said)
+    with Hindsight.in_memory() as memory:
+        memory.retain("b", "We've just had a call, inspectors on the 23rd.", timestamp=said)
+        (span,) = memory.memories.list("b").items[0].occurred
+    assert span.start < said < span.end
+
+
+def test_minutes_may_tell_what_is_to_come() -> None:
+    with Hindsight.in_memory() as memory:
+        text = "No vote today. House assembly on 22 November."
+        memory.retain("b", text, timestamp=NOVEMBER, context="Minutes, house committee")
+        spans = [span for one in memory.memories.list("b").items for span in one.occurred]
+    assert [f"{span.start:%Y-%m-%d}" for span in spans][-1] == "2026-11-22"

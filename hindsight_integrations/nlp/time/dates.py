@@ -216,13 +216,14 @@ def _year_of_era(match: Match) -> When:
 
 @DATES.rule(
     "WEEKDAY COMMA? THE? ORDINAL (?=$|[STOP DOT COMMA CLOSE TO AND AT IN FOR UNKNOWN])",
-    "WEEKDAY COMMA? THE RANK (?=$|[STOP DOT COMMA CLOSE AT FOR])",
+    "WEEKDAY COMMA? THE RANK (?=$|[STOP DOT COMMA CLOSE AT FOR UNKNOWN])",
     only="en",
 )
 def _named_day_of_month(match: Match) -> When | None:
     """Read a weekday with a day, "Saturday the 11th", as the only such date near, by the tense."""
     weekday, number = match.value(TokenKind.WEEKDAY), match.value(TokenKind.ORDINAL, TokenKind.RANK)
-    if weekday == calendar.WEEKEND:
+    counted = match.has(TokenKind.RANK) and number < 5  # "on Monday the second meeting"
+    if weekday == calendar.WEEKEND or (counted and match.context.is_in_a_phrase(match.end)):
         return None
 
     def checked(day: TimeSpan) -> TimeSpan:
@@ -512,9 +513,8 @@ def _away(match: Match, direction: int) -> TimeSpan:
 def _quantity(match: Match) -> tuple[int, int]:
     """Return the smallest and largest number that a quantity can mean."""
     token = match.all(TokenKind.NUMBER, TokenKind.COUNT, TokenKind.FEW, TokenKind.ONE)[0]
-    if token.kind is TokenKind.FEW:
-        return FEW
-    return (1, 1) if token.kind is TokenKind.ONE else (token.value, token.value)
+    known = {TokenKind.FEW: FEW, TokenKind.ONE: (1, 1)}
+    return known.get(token.kind) or (token.value, token.value)
 
 
 def _day(timestamp: datetime, offset: int) -> TimeSpan:

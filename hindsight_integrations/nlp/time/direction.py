@@ -19,12 +19,11 @@ from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.spacy_pipeline import Token as Word
 from hindsight_integrations.nlp.time.headings import BOX, is_ticked, tense_of_setting
 from hindsight_integrations.nlp.time.lexer import WORDS, Language, Tense
+from hindsight_integrations.nlp.time.sentences import sentence_bounds
 from hindsight_integrations.nlp.time.stems import is_no_verb, verb_stems
 
 _WORDS = word_sets("directions")
 
-_ITEM = re.compile(r"\s*(?:[-*+•#>]|\d+[.)]\s|\[|☐|☑|✅)")
-_SENTENCE_END = re.compile(r"[.!?;](?=\s|\Z)|\s[-–—]\s")
 _LAST_WORD = re.compile(r"([^\W\d_]+)\W*(?:the\s+)?\Z", re.IGNORECASE)
 
 _WORD_REACH = 60
@@ -53,12 +52,6 @@ _OF = re.compile(r"\w\s+of\s+(?:the\s+)?\Z")
 
 _COINED = re.compile(r"[A-Z]{2,20}[a-z]{1,20}")
 """A verb made of an abbreviation, which the tagger takes for a name: "OOMKilled", "SIGKILLed"."""
-
-_NEWLINE = re.compile(r"\n")
-_REACH = 400
-"""Characters on each side of a time that can be of its sentence."""
-
-_WRAPPED = 50  # characters of a line that is wrapped rather than ended, at least
 
 _MARKS = frozenset(",:()–—")
 _LINKING = frozenset(
@@ -92,6 +85,7 @@ _CALLED_OFF = frozenset({"called", "cancelled", "canceled", "postponed", "scrapp
 _INTENDED = frozenset({"going", "supposed", "meant", "planning", "hoping", "intending"})
 _KNOWN = frozenset({"the", "this", "that", "these", "those"})
 _BE = frozenset("am is are 'm ’m 're ’re 's ’s be ai".split())
+_WAS = frozenset({"was", "were", "been", "originally", "once"})
 _DO = frozenset({"do", "does", "did"})
 _GET = frozenset({"get", "gets", "getting"})
 _HAVE = frozenset("have has 've ’ve 's ’s".split())
@@ -168,7 +162,7 @@ def direction(
         words: the text's words with their English tags; without them word lists decide.
         setting: the title of the text and the question it answers, as far as known.
     """
-    first, last = _bounds(text, start, end)
+    first, last = sentence_bounds(text, start, end)
     preposition = _preposition(text, first, start, end)
     done = is_ticked(text, start)
     by_verb = None
@@ -210,7 +204,7 @@ _CLAUSE_WORDS = 3
 
 def is_habit(text: str, start: int, end: int) -> bool:
     """Return True if the sentence tells a habit: "usually trains on Monday"."""
-    first, last = _bounds(text, start, end)
+    first, last = sentence_bounds(text, start, end)
     sentence = text[first:last].casefold()
     if _REPEATED.search(sentence) or _EACH_WEEK.search(sentence):
         return True
@@ -224,7 +218,7 @@ def is_moved_from(text: str, start: int) -> bool:
 
 def is_regular(text: str, start: int, end: int, words: Sequence[Word]) -> bool:
     """Return True for a recurring event: "the bins are collected on Friday"."""
-    first, last = _bounds(text, start, end)
+    first, last = sentence_bounds(text, start, end)
     if not words or _preposition(text, first, start, end) != "on":
         return False
     sentence = _sentence(text, first, last, start, end, words)
@@ -248,31 +242,6 @@ def _is_serviced(sentence: _Sentence, chain: _Chain) -> bool:
     set_once = not (_WORDS["setting"] | _WORDS["expecting"]).isdisjoint(stems)
     subject = sentence.words[chain.first - 1].tag if chain.first else ""
     return sentence.words[chain.first].tag == "VBP" and subject == "NNS" and not set_once
-
-
-def _bounds(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the ends of the sentence around these offsets, within `_REACH` of them."""
-    first = max(0, start - _REACH)
-    for line in _NEWLINE.finditer(text, first, start):
-        if _ends_line(text, line.start()):
-            first = line.end()
-    last = min(len(text), end + _REACH)
-    for line in _NEWLINE.finditer(text, end, last):
-        if _ends_line(text, line.start()):
-            last = line.start()
-            break
-    for mark in _SENTENCE_END.finditer(text, first, start):
-        first = mark.end()
-    stop = _SENTENCE_END.search(text, end, last)
-    return first, stop.start() if stop else last
-
-
-def _ends_line(text: str, newline: int) -> bool:
-    """Return True unless the line is wrapped and its sentence goes on in the next."""
-    line = text[text.rfind("\n", 0, newline) + 1 : newline]
-    following = text[newline + 1 : newline + 40]
-    wrapped = len(line) >= _WRAPPED and bool(following.strip())
-    return not wrapped or _ITEM.match(following) is not None or following[:1] == "\n"
 
 
 def _preposition(text: str, first: int, start: int, end: int) -> str:
@@ -396,14 +365,16 @@ def _tense(
     head, tag = words[first].text.casefold(), words[first].tag
     rest = words[first + 1 : end]
     following = [word.text.casefold() for word in rest]
+    verbs = [word.tag for word in rest if word.tag[:2] != "RB"]
     if tag == "TO":
         return _tense_of_infinitive(words, first, previous)
     if tag == "VBG" and first and words[first - 1].text.casefold() == "since":
         return "past"
     if tag == "MD":
+        had = head in ("'d", "’d") and bool(verbs)  # "they'd been writing"
         done = "to" not in following and not {"have", "'ve", "’ve"}.isdisjoint(following[:-1])
+        done = (done and bool({"VBN", "VBD"}.intersection(verbs))) or (had and verbs[0] == "VBN")
         return "past" if done and head not in ("will", "'ll", "’ll") else "future"
-    verbs = [word.tag for word in rest if word.tag[:2] != "RB"]
     perfect = verbs[:1] in (["VBN"], ["VBD"])  # "she's getting married" is none
     if head in _HAVE and perfect and not {"got", "to"}.intersection(following[:1]):
         return "past"
@@ -469,7 +440,7 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
         return Direction("future", Evidence.PRESENT if told else Evidence.TENSE)
     if before and (_expects(sentence, chain, preposition) or _is_entered(sentence, preposition)):
         return Direction("future", Evidence.TENSE)
-    if preposition == "from" and _is_moved(sentence):
+    if _is_refused(sentence, chain) or (preposition == "from" and _is_moved(sentence)):
         return None
     if not before and chain.verb in _CALLED_OFF:
         ahead = sentence.words[chain.first].text.casefold() in _HAVE
@@ -491,6 +462,16 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
     return Direction("future", Evidence.PRESENT if plain else Evidence.TENSE)
 
 
+def _is_refused(sentence: _Sentence, chain: _Chain) -> bool:
+    """Return True for what is told or foreseen: "he wouldn't get up"; not "said he wouldn't"."""
+    told, subject = sentence.folded(chain.first, chain.first + 2), sentence.words[chain.first - 1]
+    if told not in (["would", "n't"], ["would", "n’t"], ["would", "not"]) or not chain.first:
+        return False
+    third = subject.tag[:2] == "NN" or subject.text.casefold() in ("he", "she", "it", "they")
+    foreseen = any(one.tense == "past" for one in sentence.chains if one.first < chain.first)
+    return third and not foreseen
+
+
 def _may_be_told(sentence: _Sentence) -> bool:
     """Return True for a note that begins with a verb whose past is the same: "Read it Sunday"."""
     inside = sentence.folded(sentence.start, sentence.time)
@@ -498,15 +479,25 @@ def _may_be_told(sentence: _Sentence) -> bool:
 
 
 def _is_said_now(sentence: _Sentence) -> bool:
-    """Return True for a new date: "now 12 October", "October 12th now"."""
-    before = sentence.folded(max(sentence.start, sentence.time - 2), sentence.time)
-    after = sentence.folded(sentence.time, sentence.end)
-    return before[-1:] == ["now"] or before in (["now", "on"], ["now", "in"]) or after == ["now"]
+    """Return True for a new date, or one set: "now 12 October", "October 12th now", "due 3 May"."""
+    before = sentence.folded(max(sentence.start, sentence.time - 4), sentence.time)
+    if sentence.folded(sentence.time, sentence.end) == ["now"]:
+        return True
+    while before[-1:] in (["the"], ["on"], ["in"]):
+        del before[-1]
+    set_now = before[-1:] == ["due"] and _WAS.isdisjoint(before)
+    return before[-1:] == ["now"] or set_now
 
 
 def _told_in_past(sentence: _Sentence, chain: _Chain, preposition: str) -> Direction:
     """Return the direction of a time beside a past form; what was arranged may be to come."""
     evidence = _evidence_of_past(sentence, chain, preposition)
+    told = sentence.folded(chain.first, chain.end)
+    agreed = "to" in told[1:] and _is_speech(told[told.index("to") - 1])
+    if chain.first >= sentence.time and preposition == "from":
+        evidence = min(evidence, Evidence.DOUBTED)  # "From May, visitors housed here swim free"
+    elif agreed and evidence is Evidence.ASIDE:
+        return Direction("future", Evidence.DOUBTED)  # "have agreed to start late, on Friday"
     if chain.first >= sentence.time or evidence < Evidence.DOUBTED:
         return Direction("past", evidence)
     between, stems = sentence.folded(chain.end, sentence.time), verb_stems(chain.verb)
@@ -515,7 +506,6 @@ def _told_in_past(sentence: _Sentence, chain: _Chain, preposition: str) -> Direc
     named = naming and all(
         word.tag[:2] in ("NN", "PR", "DT") for word in sentence.words[chain.end : sentence.time]
     )
-    told = sentence.folded(chain.first, chain.end)
     named = named or (preposition == "by" and "to" in told and _is_speech(told[0]))
     if named or (settled and preposition == "from") or _is_of_an_event(sentence, chain, between):
         return Direction("future", Evidence.DOUBTED)
@@ -557,8 +547,9 @@ def _evidence_of_past(sentence: _Sentence, chain: _Chain, preposition: str) -> E
     if headline and preposition == "from":
         return Evidence.ASIDE  # "surcharge removed from 1 April"
     told = sentence.folded(chain.first, chain.end)
-    if "to" in told and not _INTENDED.isdisjoint(told):
-        return Evidence.ASIDE  # "were going to fly on 21 April", which may be to come
+    destined = told[:2] in (["was", "to"], ["were", "to"])
+    if destined or ("to" in told and not _INTENDED.isdisjoint(told)):
+        return Evidence.ASIDE  # "were (going) to fly on 21 April", which may be to come
     arranged = not _WORDS["arranging"].isdisjoint(verb_stems(chain.verb))
     arranged |= "to" in told[1:] and _is_speech(told[0])  # "promised to be done by April"
     return Evidence.DOUBTED if headline or arranged else Evidence.TENSE
@@ -610,7 +601,7 @@ def _is_moved(sentence: _Sentence) -> bool:
 
 def is_dated(text: str, start: int, end: int, words: Sequence[Word]) -> bool:
     """Return True for a month that something is moved to or booked for: "deferred to January"."""
-    first, last = _bounds(text, start, end)
+    first, last = sentence_bounds(text, start, end)
     preposition = _preposition(text, first, start, end)
     sentence = _sentence(text, first, last, start, end, words)
     before = [chain for chain in sentence.chains if sentence.start <= chain.first < sentence.time]
@@ -652,6 +643,8 @@ def _by_nouns(sentence: _Sentence, preposition: str, time: str) -> Direction | N
     ]
     if suggested is not None and suggested.tense == "past":
         return suggested
+    if preposition == "by" and _begins_with_task(clause):
+        return Direction("future", Evidence.NOUN)  # "book by January: it was full"
     if after and all(chain.tense == "past" for chain in after):
         return Direction("past", Evidence.ASIDE)
     if preposition == "from" and (origin := _origin(sentence, clause, time)):
@@ -678,10 +671,15 @@ def _suggested(words: Sequence[str]) -> Direction | None:
 
 def _announced(clause: Sequence[str], preposition: str, time: str) -> Direction | None:
     """Return "future" for a clause that begins with a task, or sets a date."""
-    task = bool(clause) and clause[0] in _WORDS["tasks"]
+    task = _begins_with_task(clause)
     if task or preposition in ("by", "for", "until", "till") or _CLOCK.search(time):
         return Direction("future", Evidence.NOUN)
     return None
+
+
+def _begins_with_task(clause: Sequence[str]) -> bool:
+    begins = next((word for word in clause if word[0].isalnum()), "")
+    return begins in _WORDS["tasks"]
 
 
 def _is_reported(words: Sequence[str]) -> bool:

@@ -124,6 +124,8 @@ class Context:
             if self.prefer is None or when.precision is Precision.DAY:
                 return self._nearest(when)
             shown = None
+        if when.cycle is Precision.MONTH and shown == ("past", Evidence.ASIDE):
+            shown = None  # "we've had a call, inspectors on the 23rd"
         tense = shown.tense if shown else self.prefer
         if tense is None:
             past, future = self.occurrence(when, "past"), self.occurrence(when, "future")
@@ -197,6 +199,10 @@ class Context:
         if tense == "future":
             return (when.ahead if weekly else when.coming)(self.reference)
         return (when.over if weekly else when.past)(self.reference)
+
+    def is_in_a_phrase(self, end: int) -> bool:
+        """Return True if a word follows without a mark between."""
+        return self.text[end : end + 1] == " " and self.text[end + 1 : end + 2].isalpha()
 
     def direction(self, start: int, end: int) -> Direction | None:
         """Return what the text shows of the direction of the time at these offsets."""

@@ -22,7 +22,8 @@ _REACH = 40
 
 _DENIED = re.compile(
     r"""
-    (?: (?<!if\s) (?<!why\s) \bnot | n['’]t | \bnicht | \bkein(?:e|en|em|er)? | \b(?:non\s)?pas
+    (?: (?<!if\s) (?<!why\s) \bnot | \bnever | n['’]t | \bnicht | \bkein(?:e|en|em|er)?
+      | \b(?:non\s)?pas
       | \b(?:neither|nor|weder) | \bas
       | \b(?:except(?:ing)?(?:\s for)? | excluding | instead\s of | rather\s than | other\s than
            | apart\s from | but\s not | außer | statt | anstatt | excepto | salvo | sauf )
@@ -37,7 +38,9 @@ _NEVER = re.compile(
     r"\s(?:(?:never|nunca|nie|ne\s\w+\sjamais)\b"
     r"|(?:is|are)\s(?:no\s(?:good|better|use)|not\s(?:good|possible|any\sbetter)|impossible|out)\b"
     r"|(?:does|do|will|wo)(?:n['’]t|\snot)\s(?:do|work|suit)\b)"
-    r"|,?\s[-–—]?\s?(?:no(?:,?\s(?:wait|sorry))?|sorry|i\smeant?),\s(?:on\s|in\s)?(?:the\s)?"
+    r"|(?<=:\d\d:\d\d)\s(?:19|20)\d\d\b"  # the year behind the clock, as openssl writes it
+    r"|\safter\snext\b|\sof\sthe\s(?:month|week)\s(?:before|after|following)\b"
+    r"|,?\s[-–—]?\s?(?:no\swait,?|(?:no(?:,?\s(?:wait|sorry))?|sorry|i\smeant?),)\s(?:on\s|in\s)?(?:the\s)?"
     r"(?:\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec)",
     re.IGNORECASE,
 )

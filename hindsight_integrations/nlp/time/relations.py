@@ -138,6 +138,20 @@ _HOURS_BEFORE = re.compile(
 )
 
 
+def _is_of_opening_hours(match: Match) -> bool:
+    """Return True for each day of "ring 555 0142, Monday to Saturday, 8 to 18"."""
+    text = match.context.text
+    to_another = _TO_A_DAY.match(text, match.end)
+    if to_another is None:
+        before = text[max(0, match.start - _TIMETABLE_REACH) : match.start]
+        return bool(_A_DAY_TO.search(before) and _HOURS_AFTER.match(text, match.end))
+    return _HOURS_AFTER.match(text, to_another.end()) is not None
+
+
+_TO_A_DAY = re.compile(r" (?:to|till|until) (?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.I)
+_A_DAY_TO = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day (?:to|till|until) \Z", re.I)
+
+
 @RELATIONS.rule("YEAR COMMA IN MONTH", only="en")
 def _month_behind_its_year(match: Match) -> When:
     """Read a month after the year it is of: "It was 1985, in May"."""
@@ -291,7 +305,8 @@ def _due_month(match: Match) -> When | None:
 @RELATIONS.rule("IN SEASON", only="de es fr")
 @RELATIONS.rule("[IN AT ON TO OVER FOR DURING] THE? HOLIDAY")
 @RELATIONS.rule(
-    "[ON BY FOR] WEEKDAY (?!COMMA? THE? ORDINAL)", "[AT OVER ON FOR DURING] THE WEEKDAY (?!ORDINAL)"
+    "[ON BY FOR] WEEKDAY (?!COMMA? THE? ORDINAL|THE RANK)",
+    "[AT OVER ON FOR DURING] THE WEEKDAY (?!ORDINAL)",
 )
 def _in_context(match: Match) -> When | None:
     """Read a recurring time after a preposition: "during the summer", "at Christmas"."""
@@ -299,6 +314,7 @@ def _in_context(match: Match) -> When | None:
     if match.has(TokenKind.THE) and match.has(TokenKind.HOLIDAY):
         return None  # "in the New Year", "at the Christmas party"
     if match.has(TokenKind.THE) and match.has(TokenKind.WEEKDAY):
+        beside_another |= _ON_A_DATE.match(match.context.text, match.end) is not None
         told = match.has(TokenKind.ON) and match.value(TokenKind.WEEKDAY) != calendar.WEEKEND
         if told or beside_another:
             return (
@@ -343,12 +359,17 @@ def _bare_holiday(match: Match) -> When | None:
     return match.whens()[0]
 
 
-@RELATIONS.rule("(?<![NUMBER COUNT])WEEKDAY (?!THE? ORDINAL)", only="en fr")
+_ON_A_DATE = re.compile(r" [a-z]+ on (?:the )?\d")  # "read at the Friday round on 28 April"
+
+
+@RELATIONS.rule("(?<![NUMBER COUNT])WEEKDAY (?!THE? ORDINAL|THE RANK)", only="en fr")
 def _bare_weekday(match: Match) -> When | None:
     """Read a weekday without preposition, "see you Monday"; no habit, no part of a name."""
     context = match.context
     spelled = context.text[match.start : match.end]
     if context.statement is not None and (_is_attribute(match) or _owns(match)):
+        return None
+    if context.statement is not None and _is_of_opening_hours(match):
         return None
     if len(spelled) < len("Monday") - (context.language.code == "fr"):
         return None
