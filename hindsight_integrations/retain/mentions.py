@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from hindsight_integrations.models import Entity
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.language import Capitals, capitals_elsewhere
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import Annotation, NamedSpan
@@ -38,19 +38,9 @@ from hindsight_integrations.retain.name_words import (
     read_words,
 )
 from hindsight_integrations.retain.names_elsewhere import names_elsewhere
+from hindsight_integrations.retain.no_names import in_menus, without_no_names
 
 _WORDS = word_sets("names")
-
-
-_URL = re.compile(r"(?:https?://|ftp://|www\.)\S+", re.IGNORECASE)
-_FEASTS = (
-    entry.strip(" !\n").partition("=")[0].replace(" s ", "['’]?s ")
-    for entry in table("times")["en"]["words"]["HOLIDAY"].split(",")
-)
-_FEAST = re.compile(
-    rf"\b(?:{'|'.join(feast for feast in _FEASTS if ' ' in feast)})\b", re.IGNORECASE
-)
-"""A day of the year of several words, which is a time and no name: "New Year's Eve"."""
 
 
 def find_all_names(
@@ -97,9 +87,7 @@ def _names_in(
     is_title: bool,
 ) -> list[NameSpan]:
     """Return the names in one text, each with its votes for a kind."""
-    text = annotation.text
-    for no_name in (_URL, _FEAST):
-        text = no_name.sub(lambda match: " " * len(match.group()), text)
+    text = without_no_names(annotation.text)
     words = read_words(text, annotation)
     prose = {word.sentence for word in words} if is_title else prose_sentences(text, words)
     capitals = capitals_elsewhere(text)
@@ -108,7 +96,8 @@ def _names_in(
         if capitals is None
         else _names_by_capitals(text, capitals, words, spelled)
     )
-    spans = longest([*found, *unspaced_names(text)])
+    menus = in_menus(text, words)
+    spans = [s for s in longest([*found, *unspaced_names(text)]) if s.start not in menus]
     beside = name_kinds.votes_of_neighbours(text, [(s.start, s.end, s.votes) for s in spans])
     nouns = {word.start for word in words if _is_noun(word)}
     return [
@@ -277,6 +266,9 @@ class _Cutter:
             kind: the kind of the model's label; "concept" without one.
             after: the word that follows.
         """
+        if of := _of_a_firm(words):
+            yield from self.cut(words[of + 1 :], "concept", after)
+            after, words = words[of], words[:of]
         start, end = 0, len(words)
         while start < end and (_merely_precedes(words[start]) or self._asks(words[start])):
             if end - start > 1 and self.begins_title(words[start]):
@@ -356,6 +348,8 @@ class _Cutter:
             return False
         word = words[0]
         head = word.lower in _WORDS["name_heads"] | _WORDS["organization_words"]
+        if self.text.startswith(":", word.end) and (word.inflected or word.tag == "NNS"):
+            return word.listed and not is_given_name(word.lower)  # "Created: ...", "Children: ..."
         is_office = word.opens and (head or word.lower in OCCUPATIONS)
         return is_office or word.lower in _WORDS["common_nouns"]
 
@@ -395,6 +389,14 @@ class _Cutter:
         after = _HAS_AFTER.match(self.text, start)
         others = [one[1].casefold() for one in (before, after) if one]
         return any(other != words[0].lower for other in others)
+
+
+def _of_a_firm(words: Sequence[Word]) -> int:
+    """Return the index of the "of" before two words: "Ms Calloway of Fernley Heat"; or 0."""
+    if not words or words[0].lower not in _BEFORE_INITIALS:
+        return 0
+    index = next((i for i, word in enumerate(words) if word.lower == "of"), 0)
+    return index if index > 1 and len(words) - index > 2 else 0
 
 
 def _is_common_word(words: Sequence[Word]) -> bool:

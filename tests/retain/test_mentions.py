@@ -306,3 +306,26 @@ def test_a_score_or_who_gets_it_is_no_part_of_a_name(text: str, names: list[str]
 )
 def test_a_number_is_no_person(text: str, name: str, kind: str) -> None:
     assert kinds(text)[name] == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Go there by Reports > Vouchers, Anna.", ["Anna"]),
+        ("Anna > Ben at chess.", ["Anna", "Ben"]),
+        ("The shop: Open Wed-Sun 10.30", []),
+        ("It failed.\nE  AssertionError: the zone differs", ["AssertionError"]),
+        ("Info: ID 7c1d0e4a  Who: ci  Created: 2024-02-20", ["7c1d0e4a"]),
+        ("Children: two of them.", []),
+        ("Assert that the flag is False at the end.", []),
+    ],
+)
+def test_menus_days_marks_of_tests_and_labels_are_no_names(text: str, names: list[str]) -> None:
+    assert found(text) == names
+
+
+def test_who_is_of_a_firm_is_not_named_like_it() -> None:
+    names = kinds("From June the engineer is Ms Calloway of Fernley Heat, who answers by day.")
+    assert names == {"Ms Calloway": "person", "Fernley Heat": "concept"}
+    assert kinds("Joan of Arc was brave.") == {"Joan of Arc": "person"}
+    assert kinds("Tetherlock Installations wrote.") == {"Tetherlock Installations": "organization"}
