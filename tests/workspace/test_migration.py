@@ -23,7 +23,7 @@ OLD = "memory/2026-01-10.md"
 
 @pytest.fixture
 def migration(workspace: Workspace, root: Path) -> Migration:
-    (root / OLD).write_text("Bob Miller sold two hives.\n\nBob keeps <b>wax</b> | honey.\n")
+    (root / OLD).write_text("Carl Miller sold two hives.\n\nCarl keeps <b>wax</b> | honey.\n")
     (root / "sessions").mkdir()
     (root / "sessions/2026-02-04.md").write_text("We planned the move of the hives.")
     (root / "picture.md").write_bytes(b"\0")
@@ -79,7 +79,7 @@ def test_the_report_shows_what_was_made_and_both_searches(
     assert review.facts == {
         "MEMORY.md": 4, "memory/2026-02-03.md": 3, "sessions/2026-02-04.md": 1, OLD: 2,
     }  # fmt: skip
-    assert [entity.name for entity in review.merged] == ["Bob Miller"]
+    assert [entity.name for entity in review.merged] == ["Carl Miller"]
     (comparison,) = migration.compare(["Where is the pear tree?"])
     assert {hit.source for hit in comparison.files} == {"files"}
     assert {hit.source for hit in comparison.memory} == {"memory"}
@@ -88,7 +88,7 @@ def test_the_report_shows_what_was_made_and_both_searches(
     report = MigrationReport(migration.plan(), review, [comparison], answers)
     markdown, page = report.write(tmp_path / "report")
     assert "| OLD |" not in markdown.read_text()
-    assert r"Bob Miller \(" not in report.markdown
+    assert r"Carl Miller \(" not in report.markdown
     assert "Northwind pays for the website project" in report.markdown
     assert "<b>wax" not in page.read_text()
     for text in ("Merged entities (1)", "Where is the pear tree?", "memory/2026-02-03.md:8"):
