@@ -5,6 +5,8 @@ from hindsight_integrations.evaluate.dataset import (
     DataItem,
     DataQuestion,
     Dataset,
+    Passage,
+    by_paragraph,
     parse_dataset,
 )
 from hindsight_integrations.evaluate.formats import (
@@ -23,7 +25,9 @@ __all__ = [
     "DataQuestion",
     "Dataset",
     "Evaluation",
+    "Passage",
     "QuestionRow",
+    "by_paragraph",
     "comparison",
     "evaluate",
     "evaluate_baseline",
