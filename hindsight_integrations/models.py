@@ -87,7 +87,7 @@ class TurnKind(StrEnum):
     QUOTATION = "quotation"
     """Lines that a mail quotes ("> ..."): another's words."""
     SIGNATURE = "signature"
-    """What follows the signature separator of a mail ("--"): the same in every mail."""
+    """Lines after the signature separator of a mail ("--"), which all mails of a sender have."""
 
 
 _NO_EVIDENCE = frozenset(TurnKind)

@@ -219,12 +219,14 @@ def test_a_passage_makes_its_item_gold() -> None:
 def test_a_document_may_be_cut_at_its_blank_lines() -> None:
     keys = asking({"item": "guide", "text": "keys are with Mara"})
     plain = {"id": "q2", "question": "?", "gold": ["guide"]}
-    whole = parse_dataset({"banks": [bank(items=[GUIDE], questions=[keys, plain])]})
+    alike = {"id": "guide/old", "text": "Keys are with Mara, as ever."}
+    whole = parse_dataset({"banks": [bank(items=[GUIDE, alike], questions=[keys, plain])]})
     (cut,) = by_paragraph(whole).banks
     assert [(each.id, each.text) for each in cut.items] == [
         ("guide/1", "The hall opens at nine."),
         ("guide/2", "Keys are with\nMara, in the kiosk."),
         ("guide/3", "No dogs."),
+        ("guide/old/1", "Keys are with Mara, as ever."),
     ]
     assert [(each.id, each.gold) for each in cut.questions] == [("q", ("guide/2",))]
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 
 from hindsight_integrations.evaluate.entries import Entry, distinct
 
@@ -121,14 +122,15 @@ def by_paragraph(dataset: Dataset) -> Dataset:
 
 
 def _paragraphs_of(bank: DataBank) -> DataBank:
-    items = tuple(paragraph for item in bank.items for paragraph in _paragraphs(item))
+    cut = {item.id: list(_paragraphs(item)) for item in bank.items}
+    items = tuple(chain.from_iterable(cut.values()))
     questions = []
     for question in bank.questions:
         passages = tuple(
-            Passage(item.id, passage.text)
+            Passage(paragraph.id, passage.text)
             for passage in question.passages
-            for item in items
-            if item.id.startswith(f"{passage.item_id}/") and passage.is_in(item.text)
+            for paragraph in cut[passage.item_id]
+            if passage.is_in(paragraph.text)
         )
         gold = tuple(dict.fromkeys(passage.item_id for passage in passages))
         if passages:

@@ -24,7 +24,7 @@ _DAYS = re.compile(rf"\b(?:(?:Open|Closed) )?{_DAY}[-–]{_DAY}\b")
 """Days of opening: "Open Wed-Sun"."""
 
 _FAILED = re.compile(r"^E {2,}(?=\S)", re.MULTILINE)
-"""How pytest marks the lines of an error: "E  AssertionError: ..."."""
+"""Matches the mark of pytest before the lines of an error: "E  AssertionError: ..."."""
 
 _MENU = re.compile(r"\b[A-Z]\w{0,40}(?: > [A-Z]\w{0,40}){1,9}")
 
